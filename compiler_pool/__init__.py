@@ -1,0 +1,1 @@
+"""From a canonical contract to an artifact a node can run, in processes that may be killed."""

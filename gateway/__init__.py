@@ -1,0 +1,1 @@
+"""The public API: authentication, budgets, the request pipeline, completion classes, final validation."""

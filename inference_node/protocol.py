@@ -1,0 +1,160 @@
+"""Wire types of an inference node.
+
+`GET /v1/identity`; `PUT /v1/artifacts/{key}` (body: an artifact frame, `application/octet-stream`);
+`POST /v1/generate` (answer: one JSON event a line, `application/x-ndjson`); `/metrics`, `/healthz`, `/readyz`.
+
+Faults before the first event are HTTP statuses with a `NodeFault` body: 409 `artifact_required` (send it, then ask
+again), 409 `tokenizer_mismatch`, 400 `context_length_exceeded` / `invalid_frame` / `malformed_request`, 413, and 503
+`overloaded` with `Retry-After`. After the first event every end, good or bad, is exactly one `Finish`.
+A client that closes the connection cancels its sequence within one step.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Wire(BaseModel):
+    """Closed by default: a member we do not know is an error on either side."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NodeIdentity(Wire):
+    """What the gateway needs to pick this node and to fill `/v1/models`."""
+
+    model: str
+    tokenizer_digest: str
+    chat_template_digest: str
+    engine: str
+    engine_version: str
+    device: str
+    dtype: str
+    context_tokens: int
+    max_sequences: int
+    vocabulary_size: int
+
+
+class ChatMessage(Wire):
+    """One turn, text only."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Sampling(Wire):
+    """`temperature` 0 is greedy. Equal model, prompt, contract and seed give equal tokens at any batch mix."""
+
+    temperature: float = Field(default=1.0, ge=0, le=2)
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    seed: int = Field(ge=0, lt=2**63)
+
+
+class GenerateRequest(Wire):
+    """Decode one sequence. `artifact_key` null means unconstrained text.
+
+    `max_tokens` null means whatever the context allows. A stop string never appears in the text that is sent.
+    """
+
+    request_id: str
+    messages: list[ChatMessage] = Field(min_length=1)
+    artifact_key: str | None
+    sampling: Sampling
+    max_tokens: int | None = Field(default=None, ge=1)
+    stop: list[str] = Field(default=[], max_length=4)
+
+
+class Started(Wire):
+    """First event: the sequence holds its place and its prompt is counted."""
+
+    event: Literal["started"] = "started"
+    prompt_tokens: int
+
+
+class TokenEvent(Wire):
+    """New text, whole characters only. `num_forced_tokens` of the tokens were the grammar's only choice.
+
+    `accepting` is the matcher's state after these tokens; null when unconstrained.
+    """
+
+    event: Literal["token"] = "token"
+    text: str
+    token_ids: list[int]
+    num_forced_tokens: int
+    accepting: bool | None
+
+
+StopCause = Literal[
+    "end_of_sequence",  # the model chose an end token (under a grammar: only where that allows it)
+    "grammar_end",  # the grammar can take nothing more
+    "max_tokens",  # the request's own token budget
+    "context_full",  # the model's context
+    "stop_string",  # one of the caller's stop strings
+    "dead_end",  # no token can continue
+    "grammar_failed",  # the grammar engine hit a limit or failed
+    "engine_failed",  # anything else in the node
+    "cancelled",  # the caller went away or the node is draining
+]
+
+
+class Usage(Wire):
+    """`forced_tokens` is a part of `completion_tokens`. The end token counts; a stop string's tokens count."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    forced_tokens: int
+
+
+class NodeTimings(Wire):
+    """Seconds; `mask_seconds` is the sum of fills, whether or not they were hidden behind the forward pass."""
+
+    queue_seconds: float
+    prefill_seconds: float
+    decode_seconds: float
+    mask_seconds: float
+
+
+class Finish(Wire):
+    """Last event, exactly one.
+
+    `accepting` is what the matcher says of exactly the text that was sent (after a stop string: of the text before
+    it); null when unconstrained. It is the node's only statement about completeness: `stop_cause` implies none.
+    """
+
+    event: Literal["finish"] = "finish"
+    stop_cause: StopCause
+    accepting: bool | None
+    stop_string: str | None = None
+    message: str | None = None
+    usage: Usage
+    timings: NodeTimings
+
+
+GenerateEvent = Annotated[Started | TokenEvent | Finish, Field(discriminator="event")]
+
+
+class ArtifactStored(Wire):
+    """200 of `PUT /v1/artifacts/{key}`."""
+
+    artifact_key: str
+    already_present: bool
+
+
+class NodeFault(Wire):
+    """Why a request was refused before it began."""
+
+    code: Literal[
+        "artifact_required",
+        "tokenizer_mismatch",
+        "invalid_frame",
+        "artifact_key_mismatch",
+        "artifact_failed",
+        "context_length_exceeded",
+        "malformed_request",
+        "body_too_large",
+        "overloaded",
+        "draining",
+    ]
+    message: str
+    limit: int | None = None
+    observed: int | None = None

@@ -1,0 +1,1 @@
+"""Tensor operations of masked decoding, each with a torch reference."""

@@ -1,0 +1,1 @@
+"""Limits, budgets, entitlements, capability and negotiation: pure functions over frozen values."""

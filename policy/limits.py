@@ -1,0 +1,231 @@
+"""Every limit of a contract: name, unit, default, and what it stops. Starting values come from a sweep of hostile
+contracts over the raw engine; `docs/policy.md` tells the price of raising each."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractLimits:
+    """Limits on one contract."""
+
+    max_contract_bytes: int
+    """Size, enums, choices."""
+    max_nesting: int
+    """JSON nesting, scanned before parsing: recursion errors, towers of `not`."""
+    max_path: int
+    """Longest path through `$ref` and applicators: stack overflow in the engine (600 hops kill a 2 MiB stack)."""
+    max_subschemas: int
+    """Size of the schema graph."""
+    max_unfolded_subschemas: int
+    """Subschemas once references are followed, recursion counted once: 2^26 doublings in 1.7 KB."""
+    max_shortest_instance_bytes: int
+    """Least instance of the contract; recursion without a base has none."""
+    max_optional_properties: int
+    """Per object: presence blow-up."""
+    max_required_properties: int
+    """Per object."""
+    max_pattern_properties: int
+    """Per object."""
+    max_enum_scalars: int
+    """Per enum."""
+    max_enum_objects: int
+    """Arrays and objects per enum: a 16-bit symbol panic at 10,000 object constants."""
+    max_enum_bytes: int
+    """Per enum."""
+    max_literal_bytes: int
+    """One literal or name: 1 MiB constants."""
+    max_pattern_bytes: int
+    """One pattern."""
+    max_pattern_repeat: int
+    """One counted repeat's bound."""
+    max_pattern_repeat_product: int
+    """Product of nested counted repeats: `("a"{1,30}){1,30}` costs 0.2 s a mask."""
+    max_pattern_depth: int
+    """Group nesting in a pattern."""
+    max_number_digits: int
+    """Significant digits of a number that is a constraint; more are lost in the engine's doubles."""
+    max_multiple_of: int
+    """`multipleOf: 2147483647` is 39 bytes and takes the engine over 20 s."""
+    max_length: int
+    """`maxLength`, `minLength`, in characters."""
+    max_items: int
+    """`maxItems`, `minItems`."""
+    max_row_cost: int
+    """4 x optional properties + branches, per object: the engine's row limit, hit only in decoding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineBudget:
+    """llguidance's own limits, in its units: they stop stalls while decoding, not construction."""
+
+    max_items_in_row: int
+    initial_lexer_fuel: int
+    step_lexer_fuel: int
+    step_max_items: int
+    max_lexer_states: int
+    max_grammar_size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessBudget:
+    """What one job may cost its worker process; over any of them the process is killed and replaced."""
+
+    cpu_seconds: float
+    wall_seconds: float
+    address_space_bytes: int
+    """Above what the process holds when it is idle and ready."""
+    stack_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialBudget:
+    """A contract is accepted only after its first mask and `num_steps` seeded steps: some compile and die later."""
+
+    num_steps: int
+    max_step_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitClass:
+    """One consistent set of limits, chosen by who answers for the contract."""
+
+    name: str
+    contract: ContractLimits
+    engine: EngineBudget
+    compile: ProcessBudget
+    trial: TrialBudget
+    validation_seconds: float
+
+
+_MIB = 1024 * 1024
+_GIB = 1024 * _MIB
+
+TENANT = LimitClass(
+    name="tenant",
+    contract=ContractLimits(
+        max_contract_bytes=64 * 1024,
+        max_nesting=32,
+        max_path=32,
+        max_subschemas=2_000,
+        max_unfolded_subschemas=20_000,
+        max_shortest_instance_bytes=16 * 1024,
+        max_optional_properties=100,
+        max_required_properties=200,
+        max_pattern_properties=8,
+        max_enum_scalars=1_000,
+        max_enum_objects=100,
+        max_enum_bytes=32 * 1024,
+        max_literal_bytes=1024,
+        max_pattern_bytes=256,
+        max_pattern_repeat=256,
+        max_pattern_repeat_product=1_000,
+        max_pattern_depth=16,
+        max_number_digits=15,
+        max_multiple_of=1_000,
+        max_length=10_000,
+        max_items=10_000,
+        max_row_cost=400,
+    ),
+    engine=EngineBudget(
+        max_items_in_row=500,
+        initial_lexer_fuel=100_000,
+        step_lexer_fuel=20_000,
+        step_max_items=5_000,
+        max_lexer_states=50_000,
+        max_grammar_size=50_000,
+    ),
+    compile=ProcessBudget(cpu_seconds=0.5, wall_seconds=2.0, address_space_bytes=_GIB, stack_bytes=64 * _MIB),
+    trial=TrialBudget(num_steps=256, max_step_seconds=0.020),
+    validation_seconds=0.25,
+)
+
+GOVERNED = LimitClass(
+    name="governed",
+    contract=ContractLimits(
+        max_contract_bytes=512 * 1024,
+        max_nesting=64,
+        max_path=64,
+        max_subschemas=20_000,
+        max_unfolded_subschemas=200_000,
+        max_shortest_instance_bytes=64 * 1024,
+        max_optional_properties=400,
+        max_required_properties=1_000,
+        max_pattern_properties=20,
+        max_enum_scalars=10_000,
+        max_enum_objects=500,
+        max_enum_bytes=256 * 1024,
+        max_literal_bytes=4096,
+        max_pattern_bytes=1024,
+        max_pattern_repeat=1_000,
+        max_pattern_repeat_product=10_000,
+        max_pattern_depth=32,
+        max_number_digits=15,
+        max_multiple_of=10_000,
+        max_length=100_000,
+        max_items=100_000,
+        max_row_cost=1_600,
+    ),
+    engine=EngineBudget(
+        max_items_in_row=2_000,
+        initial_lexer_fuel=300_000,
+        step_lexer_fuel=50_000,
+        step_max_items=20_000,
+        max_lexer_states=100_000,
+        max_grammar_size=200_000,
+    ),
+    compile=ProcessBudget(
+        cpu_seconds=3.0, wall_seconds=10.0, address_space_bytes=2 * _GIB, stack_bytes=64 * _MIB
+    ),
+    trial=TrialBudget(num_steps=256, max_step_seconds=0.050),
+    validation_seconds=1.0,
+)
+
+# For corpora only: sizes are raised out of the way, but exactness is not for sale: the digit limit stays, and so
+# do process budgets, because no measurement is worth a machine.
+UNLIMITED = LimitClass(
+    name="none",
+    contract=ContractLimits(
+        max_contract_bytes=16 * _MIB,
+        max_nesting=256,
+        max_path=200,
+        max_subschemas=1_000_000,
+        max_unfolded_subschemas=10_000_000,
+        max_shortest_instance_bytes=_MIB,
+        max_optional_properties=100_000,
+        max_required_properties=100_000,
+        max_pattern_properties=1_000,
+        max_enum_scalars=1_000_000,
+        max_enum_objects=5_000,
+        max_enum_bytes=16 * _MIB,
+        max_literal_bytes=_MIB,
+        max_pattern_bytes=64 * 1024,
+        max_pattern_repeat=100_000,
+        max_pattern_repeat_product=1_000_000,
+        max_pattern_depth=64,
+        max_number_digits=15,
+        max_multiple_of=1_000_000,
+        max_length=10_000_000,
+        max_items=10_000_000,
+        max_row_cost=1_000_000,
+    ),
+    engine=EngineBudget(
+        max_items_in_row=2_000,
+        initial_lexer_fuel=1_000_000,
+        step_lexer_fuel=200_000,
+        step_max_items=50_000,
+        max_lexer_states=250_000,
+        max_grammar_size=500_000,
+    ),
+    compile=ProcessBudget(
+        cpu_seconds=20.0, wall_seconds=40.0, address_space_bytes=3 * _GIB, stack_bytes=256 * _MIB
+    ),
+    trial=TrialBudget(num_steps=256, max_step_seconds=5.0),
+    validation_seconds=5.0,
+)
+
+LIMIT_CLASSES = {limits.name: limits for limits in (TENANT, GOVERNED, UNLIMITED)}
+
+
+def limit_names() -> tuple[str, ...]:
+    """The names refusals use, for documentation and tests."""
+    return tuple(field.name for field in fields(ContractLimits))

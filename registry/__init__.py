@@ -1,0 +1,1 @@
+"""Contracts and their identity: bounded parsing, references, canonical form, digests, profile."""
