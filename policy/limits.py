@@ -173,9 +173,7 @@ GOVERNED = LimitClass(
         max_lexer_states=100_000,
         max_grammar_size=200_000,
     ),
-    compile=ProcessBudget(
-        cpu_seconds=3.0, wall_seconds=10.0, address_space_bytes=2 * _GIB, stack_bytes=64 * _MIB
-    ),
+    compile=ProcessBudget(cpu_seconds=3.0, wall_seconds=10.0, address_space_bytes=2 * _GIB, stack_bytes=64 * _MIB),
     trial=TrialBudget(num_steps=256, max_step_seconds=0.050),
     validation_seconds=1.0,
 )
@@ -216,9 +214,7 @@ UNLIMITED = LimitClass(
         max_lexer_states=250_000,
         max_grammar_size=500_000,
     ),
-    compile=ProcessBudget(
-        cpu_seconds=20.0, wall_seconds=40.0, address_space_bytes=3 * _GIB, stack_bytes=256 * _MIB
-    ),
+    compile=ProcessBudget(cpu_seconds=20.0, wall_seconds=40.0, address_space_bytes=3 * _GIB, stack_bytes=256 * _MIB),
     trial=TrialBudget(num_steps=256, max_step_seconds=5.0),
     validation_seconds=5.0,
 )
