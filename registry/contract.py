@@ -6,13 +6,15 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import NewType, TypeAlias
 
+from policy.enforcement import ReportEntry
+
 ContractDigest = NewType("ContractDigest", str)
 """`sha256:<64 hex>` of the canonical form: content identity."""
 
 AnnotationDigest = NewType("AnnotationDigest", str)
 """`sha256:<64 hex>` of the annotations that the canonical form leaves out."""
 
-JsonValue: TypeAlias = "None | bool | int | Decimal | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | Decimal | str | list[JsonValue] | dict[str, JsonValue] | None"
 """Parsed JSON. Numbers are exact: `int` where the value is integral (`2.0` is 2), else `Decimal`. Never `float`."""
 
 
@@ -46,7 +48,8 @@ class CanonicalContract:
 
     `text` is the canonical form whose SHA-256 is `digest`. `source_pointers` leads from a pointer into the canonical
     form to the caller's own spelling, for every subschema (longest known prefix wins), because refusals and reports
-    must point at what the caller wrote.
+    must point at what the caller wrote. `annotations` are the keywords that the canonical form leaves out (caller's
+    pointers); with the compiler's report on the rest they make the whole enforcement report.
     """
 
     kind: ContractKind
@@ -56,6 +59,7 @@ class CanonicalContract:
     annotation_digest: AnnotationDigest
     profile: Profile
     source_pointers: Mapping[str, str]
+    annotations: tuple[ReportEntry, ...]
     transformations: tuple[str, ...] = ()
 
     def source_pointer(self, canonical_pointer: str) -> str:
