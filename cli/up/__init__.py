@@ -1,0 +1,1 @@
+"""`schemagate up`: the whole product on one machine, with nothing to configure."""
