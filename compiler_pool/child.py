@@ -1,0 +1,159 @@
+"""The worker's side: `python -m compiler_pool.child PARENT_PID ENTRY`, started by `compiler_pool.process` only.
+
+Linux only: it leans on `prctl`, `/proc` and the kernel's own limits, because those hold while native code runs without
+giving the interpreter a chance. Every limit ends in the death of this process; the parent reads the reason from it.
+"""
+
+import ctypes
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from compiler_pool.job import HEADER, JsonLike, Kind, MessageTooLargeError, pack_answer, pack_message, unpack_job
+from policy.limits import ProcessBudget
+
+Job = Callable[[bytes], bytes]
+Factory = Callable[[dict[str, JsonLike]], Job]
+
+_PR_SET_PDEATHSIG = 1
+_ORPHAN_GRACE_SECONDS = 5.0
+"""Past the parent's own wall limit: it bites only when the parent could not."""
+_EXIT_FAULT = 70
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Serve jobs until standard input ends."""
+    parent, entry = int(arguments[0]), arguments[1]
+    _die_with(parent)
+    # An interrupt at the terminal reaches the whole group; when to stop is the parent's decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    inbox, outbox = _reserve_pipes()
+    try:
+        config = json.loads(_read_message(inbox, Kind.CONFIG))  # noqa: TID251 - our own parent wrote it
+        job = _load(entry)(config)
+    except BaseException as fault:
+        _end_with_fault(outbox, fault)
+    idle_bytes = _address_space_bytes()
+    _send(outbox, pack_message(Kind.READY, b""))
+    while True:
+        payload, budget = unpack_job(_read_message(inbox, Kind.JOB))
+        _send(outbox, _perform(job, payload, budget, idle_bytes, outbox))
+
+
+def _die_with(parent: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # The parent may have died before the line above: then nobody will send the signal.
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def _reserve_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Move the protocol off descriptors 0 and 1, so that a stray print or read cannot break it."""
+    inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return inbox, outbox
+
+
+def _load(entry: str) -> Factory:
+    module, _, name = entry.partition(":")
+    factory: Factory = getattr(importlib.import_module(module), name)
+    return factory
+
+
+def _perform(job: Job, payload: bytes, budget: ProcessBudget, idle_bytes: int, outbox: BinaryIO) -> bytes:
+    """Run one job in a thread of its own (its stack is the budget's) under the kernel's limits."""
+    answers: list[bytes] = []
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answers.append(job(payload))
+        except BaseException as fault:
+            faults.append(fault)
+
+    threading.stack_size(budget.stack_bytes)
+    cpu_before = time.process_time()
+    _arm(budget, idle_bytes)
+    worker = threading.Thread(target=run, name="job")
+    try:
+        worker.start()
+        worker.join()
+    except (MemoryError, RuntimeError) as fault:
+        faults.append(MemoryError() if isinstance(fault, RuntimeError) else fault)
+    _disarm()
+    if faults:
+        _end_with_fault(outbox, faults[0])
+    try:
+        return pack_answer(answers[0], cpu_seconds=time.process_time() - cpu_before)
+    except MessageTooLargeError as fault:
+        _end_with_fault(outbox, fault)
+
+
+def _arm(budget: ProcessBudget, idle_bytes: int) -> None:
+    # The default action of both signals ends the process from inside the kernel, whoever holds the interpreter lock.
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, budget.cpu_seconds)
+    signal.setitimer(signal.ITIMER_REAL, budget.wall_seconds + _ORPHAN_GRACE_SECONDS)
+    # RLIMIT_CPU has whole seconds only; it stands behind the timer in case something disarms that.
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used + budget.cpu_seconds) + 2, hard))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = idle_bytes + budget.stack_bytes + budget.address_space_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
+
+
+def _disarm() -> None:
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    for limit in (resource.RLIMIT_AS, resource.RLIMIT_CPU):
+        _, hard = resource.getrlimit(limit)
+        resource.setrlimit(limit, (hard, hard))
+
+
+def _address_space_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    return pages * resource.getpagesize()
+
+
+def _end_with_fault(outbox: BinaryIO, fault: BaseException) -> NoReturn:
+    """Name the fault's type to the parent and end: what a failed job left behind is not worth trusting."""
+    reason = "memory" if isinstance(fault, MemoryError) else type(fault).__name__
+    detail = "" if isinstance(fault, MemoryError) else str(fault)[:500]
+    os.write(2, f"{reason}: {detail}\n".encode(errors="replace"))
+    _send(outbox, pack_message(Kind.FAULT, reason.encode()))
+    os._exit(_EXIT_FAULT)
+
+
+def _send(outbox: BinaryIO, message: bytes) -> None:
+    view = memoryview(message)
+    while view:
+        view = view[outbox.write(view) :]
+
+
+def _read_message(inbox: BinaryIO, expected: Kind) -> bytes:
+    header = inbox.read(HEADER.size)
+    if len(header) < HEADER.size:
+        os._exit(0)  # the parent closed its end
+    kind, length = HEADER.unpack(header)
+    payload = inbox.read(length)
+    if kind != expected or len(payload) < length:
+        os._exit(_EXIT_FAULT)
+    return payload
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
