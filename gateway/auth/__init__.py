@@ -1,0 +1,1 @@
+"""Who calls: tenants, API keys, and what of them is kept."""

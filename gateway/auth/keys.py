@@ -1,0 +1,56 @@
+"""API keys as text: `sg_<id>_<secret>`. The id may be logged; of the secret only a keyed digest is ever kept."""
+
+import hmac
+import re
+import secrets
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from gateway.identifiers import KeyId, TenantId, TenantPartition
+
+_ID_BYTES = 8
+_SECRET_BYTES = 32
+_KEY = re.compile(r"sg_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
+MIN_PEPPER_CHARACTERS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """A key in clear: exists while it is made, shown, or checked."""
+
+    key_id: KeyId
+    secret: str = field(repr=False)
+
+    @classmethod
+    def generate(cls) -> "ApiKey":
+        """A new key with 256 bits of secret."""
+        return cls(key_id=KeyId(secrets.token_hex(_ID_BYTES)), secret=secrets.token_urlsafe(_SECRET_BYTES))
+
+    @classmethod
+    def read(cls, text: str) -> "ApiKey | None":
+        """The key that `text` spells, or None for anything else: the shape is checked before any look-up."""
+        match = _KEY.fullmatch(text)
+        return None if match is None else cls(key_id=KeyId(match[1]), secret=match[2])
+
+    @property
+    def text(self) -> str:
+        """The one spelling a caller sends."""
+        return f"sg_{self.key_id}_{self.secret}"
+
+
+class Pepper:
+    """The gateway's own secret. Each use derives its own key, so that one digest never serves as another."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) < MIN_PEPPER_CHARACTERS:
+            raise ValueError(f"the key pepper needs at least {MIN_PEPPER_CHARACTERS} characters")
+        self._key_digests = hmac.digest(text.encode(), b"schemagate api key digest v1", sha256)
+        self._partitions = hmac.digest(text.encode(), b"schemagate tenant partition v1", sha256)
+
+    def digest(self, key: ApiKey) -> str:
+        """What the store keeps. The id is part of it: a digest cannot be moved to another row."""
+        return hmac.new(self._key_digests, f"{key.key_id}:{key.secret}".encode(), sha256).hexdigest()
+
+    def partition(self, tenant: TenantId) -> TenantPartition:
+        """Where this tenant's artifacts live; says nothing to who does not hold the pepper."""
+        return TenantPartition(hmac.new(self._partitions, tenant.encode(), sha256).hexdigest())

@@ -1,0 +1,215 @@
+"""Everything that can go wrong in the gateway, as records.
+
+GatewayError
+├── RequestError                  the request itself
+│   ├── InvalidRequestError       a field: unknown, unsupported, ill-typed, in conflict
+│   ├── MalformedBodyError        the body is not JSON as we read it
+│   ├── BodyTooLargeError
+│   ├── UnauthenticatedError
+│   ├── ModelNotFoundError
+│   ├── ContractNotFoundError
+│   └── ContractRefusedError      one or more rejections, by pointer
+├── BudgetRefusedError            a tenant's own limit
+├── CompilerError
+│   ├── CompilerUnavailableError  no pool, or it is full
+│   ├── CompileTimedOutError      this contract ran over its compile budget
+│   └── CompileCrashedError       this contract took its worker down
+├── BackendError
+│   ├── NoNodeError               nothing serves the model now
+│   ├── NodeRefusedError          a node refused before it began
+│   └── NodeLostError             a node went away before it began
+└── OutputError                   decoding ended in a class that has no 200 (`gateway.completion`)
+
+Statuses, headers and codes are in `gateway.problems`, nowhere else.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from inference_node.protocol import NodeFault
+from policy.rejection import Rejection
+
+
+class RequestFault(StrEnum):
+    """What can be wrong with a field; these are the error codes callers see."""
+
+    UNSUPPORTED_PARAMETER = "unsupported_parameter"
+    UNKNOWN_PARAMETER = "unknown_parameter"
+    UNKNOWN_CONSTRAINT = "unknown_constraint"
+    MISSING_PARAMETER = "missing_parameter"
+    INVALID_TYPE = "invalid_type"
+    INVALID_VALUE = "invalid_value"
+    CONFLICTING_PARAMETERS = "conflicting_parameters"
+    CONFLICTING_CONTRACTS = "conflicting_contracts"
+    UNSUPPORTED_KIND = "unsupported_kind"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+
+
+class GatewayError(Exception):
+    """Root of the tree; never raised itself."""
+
+
+class RequestError(GatewayError):
+    """The caller can do something about it."""
+
+
+class InvalidRequestError(RequestError):
+    """A field of the request. `param` is its path as the OpenAI clients spell it: `messages[0].content`."""
+
+    def __init__(
+        self, fault: RequestFault, message: str, *, param: str | None = None, suggestion: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.param = param
+        self.suggestion = suggestion
+
+
+class MalformedBodyError(RequestError):
+    """The body's bytes are refused by the bounded parser; pointers are into the body."""
+
+    def __init__(self, rejections: tuple[Rejection, ...]) -> None:
+        super().__init__("; ".join(rejection.message for rejection in rejections))
+        self.rejections = rejections
+
+
+class BodyTooLargeError(RequestError):
+    """`observed_bytes` is what the caller announced or what was read before we stopped."""
+
+    def __init__(self, *, limit_bytes: int, observed_bytes: int) -> None:
+        super().__init__(f"the body has {observed_bytes} bytes or more; at most {limit_bytes} are read")
+        self.limit_bytes = limit_bytes
+        self.observed_bytes = observed_bytes
+
+
+class UnauthenticatedError(RequestError):
+    """No key, or not one that is good now. Which of the reasons is not told."""
+
+    def __init__(self, *, missing: bool) -> None:
+        super().__init__(
+            "no API key was sent: use the header `Authorization: Bearer sg_…`"
+            if missing
+            else "the API key is malformed, unknown, revoked or expired"
+        )
+
+
+class ModelNotFoundError(RequestError):
+    """No node has ever offered this model."""
+
+    def __init__(self, model: str, *, offered: tuple[str, ...]) -> None:
+        known = ", ".join(f"`{name}`" for name in offered) or "none"
+        super().__init__(f"the model `{model[:128]}` does not exist here; models: {known}")
+
+
+class ContractNotFoundError(RequestError):
+    """A contract was named, and there is none of that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"no contract is registered as `{name[:128]}`; send the schema itself in `response_format.json_schema`"
+        )
+
+
+class ContractRefusedError(RequestError):
+    """The contract cannot be enforced as sent. Pointers are into the caller's schema, which stands at `param`."""
+
+    def __init__(self, rejections: tuple[Rejection, ...], *, param: str) -> None:
+        assert rejections
+        super().__init__(rejections[0].message)
+        self.rejections = rejections
+        self.param = param
+
+
+class BudgetRefusedError(GatewayError):
+    """A tenant's own limit. `retry_after_seconds` is None where waiting a little does not help."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        budget: str,
+        limit: float,
+        observed: float,
+        retry_after_seconds: float | None,
+        headers: Mapping[str, str],
+    ) -> None:
+        super().__init__(message)
+        self.budget = budget
+        self.limit = limit
+        self.observed = observed
+        self.retry_after_seconds = retry_after_seconds
+        self.headers = headers
+
+
+class CompilerError(GatewayError):
+    """The compiler gave no verdict on the contract; nothing was decided about it."""
+
+
+class CompilerUnavailableError(CompilerError):
+    """The pool does not answer, or its queue is full."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class CompileTimedOutError(CompilerError):
+    """This contract ran over `limit_name`; its worker was replaced."""
+
+    def __init__(self, *, limit_name: str, limit_seconds: float, param: str) -> None:
+        super().__init__(
+            f"compiling this contract took more than {limit_seconds:g} s ({limit_name}); "
+            "simplify it: nested repeats, large alternations and large enums cost most"
+        )
+        self.limit_name = limit_name
+        self.limit_seconds = limit_seconds
+        self.param = param
+
+
+class CompileCrashedError(CompilerError):
+    """This contract took its worker process down; the worker was replaced."""
+
+    def __init__(self, *, param: str) -> None:
+        super().__init__(
+            "compiling this contract ended its worker process (memory, stack, or a fault of the engine); simplify it"
+        )
+        self.param = param
+
+
+class BackendError(GatewayError):
+    """No decoding took place."""
+
+
+class NoNodeError(BackendError):
+    """The model is known or may be, but no node serves it now."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class NodeRefusedError(BackendError):
+    """A node answered with a fault before the first event."""
+
+    def __init__(self, fault: NodeFault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+class NodeLostError(BackendError):
+    """A node could not be reached, or went away before the first event."""
+
+    def __init__(self) -> None:
+        super().__init__("the inference node went away before it began to decode")
+
+
+class OutputError(GatewayError):
+    """Decoding ended in a class that is no success. `member` is the response's `schemagate` extension."""
+
+    def __init__(self, reason: str, message: str, *, completion: str, pointer: str | None, member: Any) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.completion = completion
+        self.pointer = pointer
+        self.member = member

@@ -1,0 +1,91 @@
+"""Settings of the gateway process, read once from the environment (prefix `SCHEMAGATE_GATEWAY_`)."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from gateway.auth.keys import MIN_PEPPER_CHARACTERS
+
+_MIB = 1024 * 1024
+
+
+class GatewaySettings(BaseSettings):
+    """Every setting has a unit in its name, a default, and what it is for beneath it."""
+
+    model_config = SettingsConfigDict(env_prefix="SCHEMAGATE_GATEWAY_", frozen=True, extra="ignore")
+
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: int = Field(default=8080, ge=0, le=65535)
+    """TCP port; 0 lets the system choose."""
+    shutdown_seconds: int = Field(default=2, ge=0, le=60)
+    """After SIGTERM, how long answers in progress may take before they are cut."""
+
+    pool_url: str = "http://127.0.0.1:8081"
+    """The compiler pool."""
+    node_urls: Annotated[tuple[str, ...], NoDecode] = ("http://127.0.0.1:8082",)
+    """Inference nodes, comma separated."""
+    poll_seconds: float = Field(default=1.0, gt=0, le=60)
+    """How often the pool and every node are asked who they are: the longest time a dead one goes unnoticed idle,
+    and the longest time a node that is back stays unused."""
+    connect_seconds: float = Field(default=2.0, gt=0, le=60)
+    """Connecting to a pool or node."""
+    silence_seconds: float = Field(default=60.0, gt=0, le=600)
+    """A pool or node that sends nothing for this long is taken for dead."""
+    request_seconds: float = Field(default=300.0, gt=0, le=3600)
+    """From authentication to the last token; over it the answer is `backend_failed` (504)."""
+    max_node_connections: int = Field(default=256, ge=1)
+    """Connections to nodes and pool together: more requests than this wait."""
+
+    database_url: str = "sqlite+aiosqlite:///schemagate.db"
+    """Tenants and keys, as SQLAlchemy spells it."""
+    key_pepper: SecretStr
+    """Keys the digests of API keys and the tenants' cache partitions. Changing it disables every key. No default."""
+
+    max_body_bytes: int = Field(default=_MIB, ge=1024)
+    """A larger body is 413 and is not read."""
+    max_body_nesting: int = Field(default=64, ge=8, le=256)
+    """Nesting of the whole body; a contract's own limit (`policy.limits`) is smaller."""
+    body_seconds: float = Field(default=30.0, gt=0, le=600)
+    """A body that has not arrived by then is 408."""
+
+    artifact_cache_bytes: int = Field(default=64 * _MIB, ge=0)
+    """L1: compiled artifacts kept in this process."""
+    contract_memo_bytes: int = Field(default=32 * _MIB, ge=0)
+    """Canonical forms of contracts already seen."""
+    compile_seconds: float = Field(default=10.0, gt=0, le=120)
+    """How long a request waits for its contract to be compiled, queueing included."""
+
+    num_validators: int = Field(default=2, ge=1, le=64)
+    """Validator processes."""
+
+    max_concurrent_requests: int = Field(default=64, ge=1)
+    """Per tenant, at one moment."""
+    requests_per_minute: int = Field(default=6_000, ge=1)
+    """Per tenant."""
+    tokens_per_minute: int = Field(default=10_000_000, ge=1)
+    """Per tenant: prompt and completion tokens, reserved at their upper bound and settled at their true number."""
+    compile_cpu_ms_per_minute: int = Field(default=120_000, ge=1)
+    """Per tenant: CPU time of cold compiles."""
+    unique_contracts_per_minute: int = Field(default=1_000, ge=1)
+    """Per tenant: distinct contract digests; one-off schemas are what fills a compiler."""
+
+    @field_validator("node_urls", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("node_urls")
+    @classmethod
+    def _some_node(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("name at least one inference node")
+        return tuple(url.rstrip("/") for url in value)
+
+    @field_validator("key_pepper")
+    @classmethod
+    def _long_pepper(cls, value: SecretStr) -> SecretStr:
+        if len(value.get_secret_value()) < MIN_PEPPER_CHARACTERS:
+            raise ValueError(f"the key pepper needs at least {MIN_PEPPER_CHARACTERS} characters")
+        return value

@@ -1,0 +1,72 @@
+"""The twelve stages of a request and what each of them took."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+
+
+class Stage(StrEnum):
+    """In the order in which a request passes them."""
+
+    AUTHENTICATE = "authenticate"
+    PARSE = "parse"
+    RESOLVE = "resolve"
+    CANONICALISE = "canonicalise"
+    NEGOTIATE = "negotiate"
+    RESERVE = "reserve"
+    COMPILE = "compile"
+    ROUTE = "route"
+    DECODE = "decode"
+    CLASSIFY = "classify"
+    VALIDATE = "validate"
+    SETTLE = "settle"
+
+
+_NOT_OURS = frozenset({Stage.DECODE})
+"""Time in which the gateway waits for tokens; everything else is its own cost."""
+
+
+class StageClock:
+    """One request's timers. A stage may be entered more than once; its times add up."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._seconds: dict[Stage, float] = {}
+
+    @contextmanager
+    def time(self, stage: Stage) -> Iterator[None]:
+        """Count the block to `stage`, however the block ends."""
+        before = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(stage, time.perf_counter() - before)
+
+    def add(self, stage: Stage, seconds: float) -> None:
+        """Count `seconds` to `stage`."""
+        self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Since the request's first byte reached the application."""
+        return time.perf_counter() - self._started
+
+    @property
+    def seconds(self) -> Mapping[Stage, float]:
+        """Stages passed so far, in the order of the design."""
+        return {stage: self._seconds[stage] for stage in Stage if stage in self._seconds}
+
+    @property
+    def overhead_seconds(self) -> float:
+        """What the gateway added so far: elapsed time without the waiting for tokens."""
+        return self.elapsed_seconds - sum(self._seconds.get(stage, 0.0) for stage in _NOT_OURS)
+
+    def milliseconds(self) -> dict[str, float]:
+        """For the `schemagate` member: each stage passed and the total, in ms, to the microsecond."""
+        stages = {str(stage): round(seconds * 1000, 3) for stage, seconds in self.seconds.items()}
+        return {**stages, "total": round(self.elapsed_seconds * 1000, 3)}
+
+    def server_timing(self) -> str:
+        """The value of `Server-Timing` (W3C): durations in milliseconds."""
+        return ", ".join(f"{name};dur={ms:g}" for name, ms in self.milliseconds().items())
