@@ -1,0 +1,10 @@
+"""Where tests find what is made once: the converted model and the shared corpora."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+# The product and the tests share one converted model; `make` sets the same default.
+os.environ.setdefault("SCHEMAGATE_CACHE_DIR", str(ROOT / ".cache"))
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
