@@ -1,4 +1,4 @@
-"""A pool of killable workers: what may loop, blow up or die of its input runs here, never in a service's own process."""
+"""A pool of killable workers: what may loop, blow up or die of its input runs here, never in a service itself."""
 
 import asyncio
 import logging
