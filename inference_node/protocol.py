@@ -154,6 +154,7 @@ class NodeFault(Wire):
         "body_too_large",
         "overloaded",
         "draining",
+        "not_ready",
     ]
     message: str
     limit: int | None = None

@@ -1,0 +1,140 @@
+"""The caller's side of a node's protocol. Imports no engine, so that a gateway can use it without torch."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final, TypeVar
+
+import httpx
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from inference_node.errors import NodeFaultError, NodeUnavailableError
+from inference_node.protocol import ArtifactStored, Finish, GenerateEvent, GenerateRequest, NodeFault, NodeIdentity
+
+_MAX_EVENT_BYTES: Final = 1 << 20
+"""One event line. A line carries at most the text of one context, far below this; more is not a node's answer."""
+
+_MAX_ANSWER_BYTES: Final = 1 << 20
+"""The body of an answer that is not a stream."""
+
+_EVENT: Final[TypeAdapter[GenerateEvent]] = TypeAdapter(GenerateEvent)
+_Answer = TypeVar("_Answer", bound=BaseModel)
+
+
+class NodeClient:
+    """One node. Timeouts are the `http` client's: its read timeout bounds the silence between two events."""
+
+    def __init__(self, base_url: str, http: httpx.AsyncClient) -> None:
+        self.base_url = base_url.rstrip("/")
+        self._http = http
+
+    async def identity(self) -> NodeIdentity:
+        """Who this node is.
+
+        Raises:
+            NodeUnavailableError: it cannot be reached or is not one.
+            NodeFaultError: it is still loading, or broken.
+        """
+        return await self._ask("GET", "/v1/identity", NodeIdentity)
+
+    async def put_artifact(self, key: str, frame: bytes) -> ArtifactStored:
+        """Hand over an artifact's frame under its key.
+
+        Raises:
+            NodeUnavailableError: as `identity`.
+            NodeFaultError: the node does not take it: forged, for another tokenizer, or its grammar fails there.
+        """
+        return await self._ask("PUT", f"/v1/artifacts/{key}", ArtifactStored, content=frame)
+
+    @asynccontextmanager
+    async def generate(self, request: GenerateRequest) -> AsyncIterator[AsyncIterator[GenerateEvent]]:
+        """Decode one sequence: `async with client.generate(r) as events: async for event in events: …`.
+
+        The iterator ends after `Finish`. Leaving the block closes the connection, which cancels the sequence within
+        one step of the node.
+
+        Raises:
+            NodeFaultError: refused before the first event.
+            NodeUnavailableError: no node, or (from the iterator) a stream that broke off before its `Finish`.
+        """
+        try:
+            async with self._http.stream(
+                "POST",
+                f"{self.base_url}/v1/generate",
+                content=request.model_dump_json(),
+                headers={"content-type": "application/json"},
+            ) as response:
+                if response.status_code != httpx.codes.OK:
+                    raise self._fault(response, await self._read_bounded(response))
+                yield self._events(response)
+        except httpx.HTTPError as error:
+            raise self._unavailable(_reason(error)) from error
+
+    async def _events(self, response: httpx.Response) -> AsyncIterator[GenerateEvent]:
+        pending = b""
+        try:
+            async for chunk in response.aiter_raw():
+                *lines, pending = (pending + chunk).split(b"\n")
+                for line in lines:
+                    event = self._event(line)
+                    yield event
+                    if isinstance(event, Finish):
+                        return
+                if len(pending) > _MAX_EVENT_BYTES:
+                    raise self._unavailable(f"an event is larger than {_MAX_EVENT_BYTES} bytes")
+        except httpx.HTTPError as error:
+            raise self._unavailable(f"the stream broke off: {_reason(error)}") from error
+        raise self._unavailable("the stream ended without its finish event")
+
+    def _event(self, line: bytes) -> GenerateEvent:
+        try:
+            return _EVENT.validate_json(line)
+        except ValidationError as error:
+            raise self._unavailable(f"unreadable event ({error.error_count()} faults)") from error
+
+    async def _ask(self, method: str, path: str, answer: type[_Answer], *, content: bytes | None = None) -> _Answer:
+        try:
+            async with self._http.stream(
+                method,
+                self.base_url + path,
+                content=content,
+                headers={} if content is None else {"content-type": "application/octet-stream"},
+            ) as response:
+                body = await self._read_bounded(response)
+        except httpx.HTTPError as error:
+            raise self._unavailable(_reason(error)) from error
+        if response.status_code != httpx.codes.OK:
+            raise self._fault(response, body)
+        try:
+            return answer.model_validate_json(body)
+        except ValidationError as error:
+            raise self._unavailable(f"unreadable answer to {method} {path}") from error
+
+    async def _read_bounded(self, response: httpx.Response) -> bytes:
+        body = b""
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > _MAX_ANSWER_BYTES:
+                raise self._unavailable(f"an answer is larger than {_MAX_ANSWER_BYTES} bytes")
+        return body
+
+    def _fault(self, response: httpx.Response, body: bytes) -> NodeFaultError | NodeUnavailableError:
+        try:
+            fault = NodeFault.model_validate_json(body)
+        except ValidationError:
+            return self._unavailable(f"status {response.status_code} without a fault")
+        return NodeFaultError(status=response.status_code, fault=fault, retry_after_seconds=_retry_after(response))
+
+    def _unavailable(self, reason: str) -> NodeUnavailableError:
+        return NodeUnavailableError(base_url=self.base_url, reason=reason)
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    try:
+        seconds = float(response.headers["retry-after"])
+    except (KeyError, ValueError):
+        return None
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _reason(error: httpx.HTTPError) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
