@@ -1,0 +1,83 @@
+"""Final validation as the gateway calls it: killable, bounded, and never in the gateway's own process."""
+
+from typing import Self
+
+from compiler_pool.process import JobCrashed, JobFinished, JobTimedOut, QueueFull, WorkerPool
+from gateway.validation.job import JudgeJob, pack_job, unpack_verdict
+from gateway.validation.judge import DEFAULT_LIMITS, DocumentLimits
+from gateway.validation.verdict import Unjudged, UnjudgedReason, Verdict
+from policy.limits import ProcessBudget
+
+_MIB = 1024 * 1024
+
+ADDRESS_SPACE_BYTES = 512 * _MIB
+"""For one judgement, above the idle process: a document of 8 MiB parses into less than 300 MiB."""
+
+STACK_BYTES = 64 * _MIB
+"""`gateway.validation.worker.MAX_FRAMES` of the interpreter fit into it."""
+
+WALL_PER_CPU_SECOND = 4.0
+"""The limit is on CPU time, so that a busy machine makes no verdict fail; the wall clock stands behind it."""
+
+QUEUE_SECONDS = 5.0
+"""Patience for a free judge, before the judgement's own time begins."""
+
+
+class ValidationService:
+    """Judges finished objects in processes of their own. A killed judge is replaced; others notice nothing."""
+
+    def __init__(self, pool: WorkerPool, limits: DocumentLimits) -> None:
+        self._pool = pool
+        self._limits = limits
+
+    @classmethod
+    async def start(
+        cls, *, num_workers: int = 1, max_queued: int = 256, limits: DocumentLimits = DEFAULT_LIMITS
+    ) -> Self:
+        """Start the judging processes; ready when they are."""
+        config = {"max_document_bytes": limits.max_document_bytes, "max_nesting": limits.max_nesting}
+        pool = await WorkerPool.start(
+            "gateway.validation.worker:build",
+            config,
+            num_workers=num_workers,
+            max_queued=max_queued,
+            budget=_budget(seconds=1.0),
+        )
+        return cls(pool, limits)
+
+    async def validate(self, schema_text: str, contract_digest: str, document: bytes, *, seconds: float) -> Verdict:
+        """The verdict on `document` within `seconds` of CPU time.
+
+        `schema_text` is canonical and `contract_digest` is its digest: judges keep prepared contracts by it.
+        """
+        if len(document) > self._limits.max_document_bytes:
+            # Before it is copied into a pipe.
+            message = f"the document has {len(document)} bytes; at most {self._limits.max_document_bytes} are judged"
+            return Unjudged(reason=UnjudgedReason.DOCUMENT_LIMIT, message=message)
+        job = JudgeJob(contract_digest=contract_digest, schema_text=schema_text, document=document)
+        budget = _budget(seconds=seconds)
+        outcome = await self._pool.run(
+            pack_job(job), budget=budget, deadline_seconds=QUEUE_SECONDS + budget.wall_seconds
+        )
+        match outcome:
+            case JobFinished():
+                return unpack_verdict(outcome.payload)
+            case JobTimedOut():
+                return Unjudged(reason=UnjudgedReason.TIME, message=f"not judged within {seconds:g} s")
+            case JobCrashed():
+                return Unjudged(reason=UnjudgedReason.CRASHED, message=f"the judge died ({outcome.reason})")
+            case QueueFull():
+                return Unjudged(reason=UnjudgedReason.BUSY, message="no judge came free in time")
+
+    async def close(self) -> None:
+        """Stop the judging processes."""
+        await self._pool.close()
+
+
+def _budget(*, seconds: float) -> ProcessBudget:
+    return ProcessBudget(
+        cpu_seconds=seconds,
+        wall_seconds=seconds * WALL_PER_CPU_SECOND,
+        address_space_bytes=ADDRESS_SPACE_BYTES,
+        stack_bytes=STACK_BYTES,
+    )
