@@ -5,6 +5,7 @@ GatewayError
 │   ├── InvalidRequestError       a field: unknown, unsupported, ill-typed, in conflict
 │   ├── MalformedBodyError        the body is not JSON as we read it
 │   ├── BodyTooLargeError
+│   ├── SlowBodyError
 │   ├── UnauthenticatedError
 │   ├── ModelNotFoundError
 │   ├── ContractNotFoundError
@@ -27,6 +28,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from gateway.completion import CompletionClass, Reason
 from inference_node.protocol import NodeFault
 from policy.rejection import Rejection
 
@@ -81,6 +83,14 @@ class BodyTooLargeError(RequestError):
         super().__init__(f"the body has {observed_bytes} bytes or more; at most {limit_bytes} are read")
         self.limit_bytes = limit_bytes
         self.observed_bytes = observed_bytes
+
+
+class SlowBodyError(RequestError):
+    """The body did not arrive in time."""
+
+    def __init__(self, *, limit_seconds: float) -> None:
+        super().__init__(f"the body did not arrive within {limit_seconds:g} s")
+        self.limit_seconds = limit_seconds
 
 
 class UnauthenticatedError(RequestError):
@@ -205,9 +215,14 @@ class NodeLostError(BackendError):
 
 
 class OutputError(GatewayError):
-    """Decoding ended in a class that is no success. `member` is the response's `schemagate` extension."""
+    """Decoding ended in a class that has no 200. `member` is the response's `schemagate` extension.
 
-    def __init__(self, reason: str, message: str, *, completion: str, pointer: str | None, member: Any) -> None:
+    `pointer` leads into the document that was made, where the validator found it at fault.
+    """
+
+    def __init__(
+        self, reason: Reason, message: str, *, completion: CompletionClass, pointer: str | None, member: Any
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.completion = completion

@@ -1,0 +1,150 @@
+"""The rows of the problem table that are keyed by closed lists: field faults, rejections, node faults, output reasons.
+
+`gateway.problems` turns them into answers; a test fails when a list has a member without a row.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from gateway.completion import CompletionClass, Reason
+from gateway.errors import RequestFault
+from policy.rejection import RejectionCode
+
+INVALID = "invalid_request_error"
+SERVER = "server_error"
+OUTPUT = "output_error"
+BACKEND_FAILED = str(CompletionClass.BACKEND_FAILED)
+
+REQUEST_FAULTS: Mapping[RequestFault, int] = {
+    fault: HTTPStatus.UNSUPPORTED_MEDIA_TYPE if fault is RequestFault.UNSUPPORTED_MEDIA_TYPE else HTTPStatus.BAD_REQUEST
+    for fault in RequestFault
+}
+
+REJECTIONS: Mapping[RejectionCode, int] = {
+    RejectionCode.INVALID_JSON: 400,
+    RejectionCode.DUPLICATE_NAME: 400,
+    RejectionCode.LONE_SURROGATE: 400,
+    RejectionCode.NON_FINITE_NUMBER: 400,
+    RejectionCode.INVALID_ENCODING: 400,
+    RejectionCode.LIMIT_EXCEEDED: 400,
+    RejectionCode.INVALID_SCHEMA: 400,
+    RejectionCode.UNKNOWN_KEYWORD: 400,
+    RejectionCode.UNKNOWN_FORMAT: 400,
+    RejectionCode.RESERVED_KEYWORD: 400,
+    RejectionCode.FOREIGN_DIALECT_KEYWORD: 400,
+    RejectionCode.UNSUPPORTED_DIALECT: 400,
+    RejectionCode.UNSUPPORTED_KIND: 400,
+    RejectionCode.UNSUPPORTED_KEYWORD: 400,
+    RejectionCode.UNSUPPORTED_REGEX: 400,
+    RejectionCode.UNSUPPORTED_VALUE: 400,
+    RejectionCode.REMOTE_REFERENCE: 400,
+    RejectionCode.UNRESOLVED_REFERENCE: 400,
+    RejectionCode.UNGUARDED_REF_CYCLE: 400,
+    RejectionCode.UNSATISFIABLE: 400,
+    RejectionCode.COMPILE_REFUSED: 400,
+    RejectionCode.TRIAL_FAILED: 400,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """How one cause is answered."""
+
+    status: int
+    type: str
+    code: str
+    message: str | None = None
+    """None where the cause brings its own, which was written for callers."""
+    param: str | None = None
+    retry_after_seconds: float | None = None
+
+
+NODE_FAULTS: Mapping[str, Row] = {
+    "artifact_required": Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node does not keep the contract"
+    ),
+    "tokenizer_mismatch": Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the inference node has changed its tokenizer; ask again",
+        retry_after_seconds=1,
+    ),
+    "invalid_frame": Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node does not trust the compiler's key"
+    ),
+    "artifact_key_mismatch": Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node names the contract differently"
+    ),
+    "artifact_failed": Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node could not load the contract"
+    ),
+    "context_length_exceeded": Row(status=400, type=INVALID, code="context_length_exceeded", param="messages"),
+    "malformed_request": Row(status=400, type=INVALID, code="invalid_messages", param="messages"),
+    "body_too_large": Row(status=413, type=INVALID, code="body_too_large", param="messages"),
+    "overloaded": Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="every inference node is full; ask again",
+        retry_after_seconds=1,
+    ),
+    "draining": Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the inference node is shutting down; ask again",
+        retry_after_seconds=2,
+    ),
+    "not_ready": Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the inference node is loading its model; ask again",
+        retry_after_seconds=2,
+    ),
+}
+"""A node's refusals before the first event, by their code."""
+
+REASONS: Mapping[Reason, Row] = {
+    Reason.NO_CONTINUATION: Row(
+        status=422,
+        type=OUTPUT,
+        code="impossible_continuation",
+        message="decoding reached a point from which the contract cannot be fulfilled; repair the contract",
+    ),
+    Reason.FAILED_VALIDATION: Row(status=422, type=OUTPUT, code="output_failed_validation"),
+    Reason.NOT_JUDGED: Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the finished answer could not be validated in time, so it is not given out as complete",
+        retry_after_seconds=1,
+    ),
+    Reason.NODE_LOST: Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node went away while it was decoding"
+    ),
+    Reason.NODE_STOPPED: Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the inference node stopped decoding because it is shutting down; ask again",
+        retry_after_seconds=1,
+    ),
+    Reason.ENGINE_FAILED: Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the inference engine failed while it was decoding"
+    ),
+    Reason.GRAMMAR_FAILED: Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the grammar engine ran into one of its limits"
+    ),
+    Reason.CONTRADICTION: Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node contradicted itself"
+    ),
+    Reason.DEADLINE_PASSED: Row(
+        status=504, type=SERVER, code=BACKEND_FAILED, message="the request ran over the time that a request may take"
+    ),
+    # Nobody reads it; nginx's number for it, so that access logs agree.
+    Reason.CALLER_GONE: Row(status=499, type=SERVER, code="cancelled", message="the caller went away"),
+}
+"""Ends that are no answer (`gateway.completion`)."""

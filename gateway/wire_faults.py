@@ -1,0 +1,107 @@
+"""From what pydantic finds wrong to what a caller is told: a code, a path, and never the input itself."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from gateway.errors import InvalidRequestError, RequestFault
+from gateway.fields import unknown_member
+from gateway.protocol import JsonSchemaFormat, Message, ResponseFormat, StreamOptions, TextPart
+from registry.contract import JsonValue
+
+_Model = TypeVar("_Model", bound=BaseModel)
+_Loc = tuple[int | str, ...]
+
+_OTHER_KINDS = frozenset({"regex", "grammar", "lark", "gbnf", "ebnf", "choice", "structural_tag", "python"})
+_OTHER_ROLES = frozenset({"tool", "function"})
+_EMPTY_ONLY = frozenset({"refusal", "audio", "function_call", "tool_calls", "annotations"})
+
+_NESTED: Mapping[tuple[str, ...], type[BaseModel]] = {
+    ("messages",): Message,
+    ("messages", "content"): TextPart,
+    ("response_format",): ResponseFormat,
+    ("response_format", "json_schema"): JsonSchemaFormat,
+    ("stream_options",): StreamOptions,
+}
+"""Which model stands at which path (list positions left out): the members that could have been meant."""
+
+_CONSTRAINT_CARRIERS = frozenset({"response_format", "contract"})
+"""Objects in which any unknown member may be a lost constraint."""
+
+
+def dotted_path(loc: _Loc) -> str:
+    """`("messages", 0, "content")` is `messages[0].content`, as the OpenAI clients spell it."""
+    path = ""
+    for part in loc:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path
+
+
+def read_model(model: type[_Model], value: Mapping[str, JsonValue], *, param: str = "") -> _Model:
+    """Read `value`, which stands at `param` of the body.
+
+    Raises:
+        InvalidRequestError: the first fault.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        # A misspelt member is also a missing one: the misspelling says more.
+        details = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
+        loc: _Loc = (param, *details["loc"]) if param else details["loc"]
+        fault = _fault(model, details, loc)
+    raise fault  # outside the block: the pydantic error holds the input
+
+
+def _fault(model: type[BaseModel], details: ErrorDetails, loc: _Loc) -> InvalidRequestError:
+    kind, param = details["type"], dotted_path(loc)
+    if kind == "extra_forbidden":
+        return _unknown(model, loc, param)
+    if kind == "missing":
+        return InvalidRequestError(RequestFault.MISSING_PARAMETER, f"`{param}` is required", param=param)
+    unsupported = _unsupported(loc, details["input"], param)
+    if unsupported is not None:
+        return unsupported
+    fault = RequestFault.INVALID_TYPE if kind.endswith(("_type", "none_required")) else RequestFault.INVALID_VALUE
+    message = details["msg"][:1].lower() + details["msg"][1:]
+    return InvalidRequestError(fault, f"`{param}` is refused: {message}", param=param)
+
+
+def _unknown(model: type[BaseModel], loc: _Loc, param: str) -> InvalidRequestError:
+    parent = tuple(part for part in loc[:-1] if isinstance(part, str))
+    known = tuple(field.alias or name for name, field in _NESTED.get(parent, model).model_fields.items())
+    error = unknown_member(str(loc[-1]), known=known, param=param)
+    if loc[0] in _CONSTRAINT_CARRIERS:
+        return InvalidRequestError(
+            RequestFault.UNKNOWN_CONSTRAINT, f"{error}; it is not ignored", param=param, suggestion=error.suggestion
+        )
+    return error
+
+
+def _unsupported(loc: _Loc, sent: object, param: str) -> InvalidRequestError | None:
+    """Values that the API knows and this product does not serve; everything else is simply wrong."""
+    if loc == ("response_format", "type") and isinstance(sent, str) and sent in _OTHER_KINDS:
+        return InvalidRequestError(
+            RequestFault.UNSUPPORTED_KIND,
+            f"contracts of kind `{sent}` are not served; use `json_schema` or `json_object`",
+            param=param,
+        )
+    if loc == ("contract", "kind") and isinstance(sent, str) and sent in _OTHER_KINDS:
+        return InvalidRequestError(
+            RequestFault.UNSUPPORTED_KIND, f"contracts of kind `{sent}` are not served; use `json_schema`", param=param
+        )
+    if loc[0] != "messages":
+        return None
+    served = ""
+    if loc[-1] == "role" and isinstance(sent, str) and sent in _OTHER_ROLES:
+        served = "roles are system, developer, user and assistant"
+    elif loc[-1] == "type" and isinstance(sent, str):
+        served = "content parts are of type text"
+    elif len(loc) == 3 and loc[-1] in _EMPTY_ONLY:
+        served = "messages are text"
+    if not served:
+        return None
+    return InvalidRequestError(RequestFault.UNSUPPORTED_PARAMETER, f"`{param}` is not supported: {served}", param=param)
