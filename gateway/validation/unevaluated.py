@@ -42,7 +42,7 @@ def unevaluated_items(evaluator: Evaluator, subschema: Any, instance: JsonValue,
 
 
 def _evaluated(
-    evaluator: Evaluator, instance: Any, schema: Schema | bool, local: _Local, *, is_outermost: bool = False
+    evaluator: Evaluator, instance: Any, schema: Any, local: _Local, *, is_outermost: bool = False
 ) -> set[Any]:
     """Names or indexes that the schema, which accepts the instance, has evaluated."""
     if not isinstance(schema, dict):

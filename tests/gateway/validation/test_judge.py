@@ -3,7 +3,6 @@
 import json
 import socket
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -124,7 +123,7 @@ def test_a_format_says_nothing_about_other_types() -> None:
 
 
 @pytest.fixture
-def no_sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def no_sockets(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     attempts: list[str] = []
 
     def refuse(*arguments: object, **_options: object) -> None:
@@ -134,7 +133,7 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr("urllib.request.urlopen", refuse)
-    yield attempts
+    return attempts
 
 
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:9/x.json", "https://example.org/x", "file:///etc/passwd", "urn:x:y"])
