@@ -12,6 +12,7 @@ from typing import Any
 from jsonschema.exceptions import UnknownType
 from referencing.exceptions import Unresolvable
 
+from gateway.validation.applicators import admits
 from gateway.validation.errors import UnjudgeableError, UnjudgeablePatternError
 from gateway.validation.evaluator import evaluator_for
 from gateway.validation.keywords import Evaluator
@@ -81,6 +82,13 @@ class Judge:
                 return Unjudged(reason=UnjudgedReason.DOCUMENT_LIMIT, message=rejection.message)
             return Invalid(pointer=rejection.pointer, keyword=rejection.code.value, message=rejection.message)
         return self.judge_value(value)
+
+    def admits(self, value: JsonValue, subschema: JsonValue) -> bool:
+        """Whether one of the contract's own subschemas accepts the value. False where it cannot be judged."""
+        try:
+            return admits(self._evaluator, value, subschema)
+        except (UnjudgeableError, Unresolvable, UnknownType, RecursionError):
+            return False
 
     def judge_value(self, value: JsonValue) -> Verdict:
         """The verdict on a parsed document, which must come from `registry.parsing`: exact numbers, no floats."""
