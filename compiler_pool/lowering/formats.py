@@ -1,0 +1,144 @@
+"""Formats as regular expressions: the engine's own are wider than the standards they are named after.
+
+Every expression here accepts only what the standard accepts. Where it accepts less, its comment says so; a grammar may
+be narrower than its contract, never wider. A format without an exact expression is not in the table.
+"""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatShape:
+    """A string has the format if it matches all `patterns`, whole, and is no longer than `max_length` characters."""
+
+    patterns: tuple[str, ...]
+    max_length: int | None = None
+
+
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
+_HEX = "[0-9A-Fa-f]"
+
+
+def _ipv6() -> str:
+    """RFC 4291 section 2.2: eight groups; `::` stands for one or more of zeros; the last two may be an IPv4 address."""
+    group = f"{_HEX}{{1,4}}"
+    tail = f"(?:{group}:{group}|{_IPV4})"
+    forms = [f"(?:{group}:){{6}}{tail}"]
+    for after in range(5, -1, -1):
+        # `after` groups and the tail follow the `::`; at most 5 - after go before it.
+        forms.append(f"{_up_to(group, 5 - after)}::(?:{group}:){{{after}}}{tail}")
+    forms.append(f"{_up_to(group, 6)}::{group}")
+    forms.append(f"{_up_to(group, 7)}::")
+    return f"(?:{'|'.join(forms)})"
+
+
+def _up_to(group: str, count: int) -> str:
+    """At most `count` groups with colons between them."""
+    return "" if count == 0 else f"(?:{group}(?::{group}){{0,{count - 1}}})?"
+
+
+_DAY_28 = "(?:0[1-9]|1[0-9]|2[0-8])"
+_YEAR = "[0-9]{4}"
+# Divisible by 4 and not by 100, or by 400 (year 0000 is).
+_LEAP_YEAR = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
+_DATE = (
+    f"(?:{_YEAR}-(?:(?:0[1-9]|1[0-2])-{_DAY_28}|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    f"|{_LEAP_YEAR}-02-29)"
+)
+_HOUR, _SIXTY = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
+_FRACTION = r"(?:\.[0-9]+)?"
+# Leap seconds are taken at UTC only; RFC 3339 also has them at the same instant under other offsets.
+_TIME = (
+    f"(?:{_HOUR}:{_SIXTY}:{_SIXTY}{_FRACTION}(?:[Zz]|[+-]{_HOUR}:{_SIXTY})"
+    f"|23:59:60{_FRACTION}(?:[Zz]|[+-]00:00))"
+)
+_N = "[0-9]+"
+_CLOCK = f"T(?:{_N}H(?:{_N}M(?:{_N}S)?)?|{_N}M(?:{_N}S)?|{_N}S)"
+_DAYS = f"(?:{_N}Y(?:{_N}M(?:{_N}D)?)?|{_N}M(?:{_N}D)?|{_N}D)"
+# RFC 3339 appendix A: no unit is skipped between two others, weeks stand alone.
+_DURATION = f"P(?:{_DAYS}(?:{_CLOCK})?|{_CLOCK}|{_N}W)"
+
+_L, _M = "[0-9A-Za-z]", "[0-9A-Za-z-]"
+# RFC 1123 labels of at most 63 characters, except those that begin with `xn--`: whether such a one is valid depends on
+# what it decodes to, which no regular expression can say. Valid A-labels are refused with the others.
+_LABEL = (
+    f"(?:[0-9A-WYZa-wyz](?:{_M}{{0,61}}{_L})?"
+    f"|[Xx](?:[0-9A-MO-Za-mo-z](?:{_M}{{0,60}}{_L})?|-{_M}{{0,60}}{_L})?"
+    f"|[Xx][Nn](?:{_L}(?:{_M}{{0,59}}{_L})?|-{_L}(?:{_M}{{0,58}}{_L})?)?)"
+)
+_MAX_NAME = 253
+_HOSTNAME = rf"{_LABEL}(?:\.{_LABEL})*"
+
+_ATEXT = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]"
+# RFC 5321 `Mailbox`, its dot-atom form at a domain name: quoted local parts and address literals are left out.
+_EMAIL = rf"{_ATEXT}+(?:\.{_ATEXT}+)*@{_HOSTNAME}"
+
+_POINTER = "(?:/(?:[^/~]|~[01])*)*"
+_COUNT = "(?:0|[1-9][0-9]*)"
+_RELATIVE_POINTER = f"{_COUNT}(?:[+-]{_COUNT})?(?:#|{_POINTER})"
+
+# RFC 3987 section 2.2.
+_UCSCHAR = (
+    r"\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}"
+    + "".join(rf"\x{{{plane:X}0000}}-\x{{{plane:X}FFFD}}" for plane in range(0x1, 0xE))
+    + r"\x{E1000}-\x{EFFFD}"
+)
+_IPRIVATE = r"\x{E000}-\x{F8FF}\x{F0000}-\x{FFFFD}\x{100000}-\x{10FFFD}"
+_SUB_DELIMS = "!$&'()*+,;="
+_ESCAPED = f"%{_HEX}{_HEX}"
+
+
+def _resource(extra: str, private: str) -> tuple[str, str]:
+    """RFC 3986 appendix A, `URI` and `relative-ref`; with RFC 3987's characters, `IRI` and `irelative-ref`."""
+    unreserved = f"0-9A-Za-z._~{extra}"
+
+    def run(more: str, least: int) -> str:
+        return f"(?:[{unreserved}{_SUB_DELIMS}{more}-]|{_ESCAPED}){'*' if least == 0 else '+'}"
+
+    future = rf"[Vv]{_HEX}+\.[0-9A-Za-z._~{_SUB_DELIMS}:-]+"
+    host = rf"(?:\[(?:{_ipv6()}|{future})\]|{run('', 0)})"
+    authority = f"(?:{run(':', 0)}@)?{host}(?::[0-9]*)?"
+    segment = f"(?:/{run(':@', 0)})*"
+    absolute_path = f"/(?:{run(':@', 1)}{segment})?"
+    tail = (
+        rf"(?:\?(?:[{unreserved}{_SUB_DELIMS}:@/?{private}-]|{_ESCAPED})*)?"
+        rf"(?:#(?:[{unreserved}{_SUB_DELIMS}:@/?-]|{_ESCAPED})*)?"
+    )
+    rooted = f"//{authority}{segment}|{absolute_path}"
+    whole = f"[A-Za-z][0-9A-Za-z+.-]*:(?:{rooted}|{run(':@', 1)}{segment}|){tail}"
+    relative = f"(?:{rooted}|{run('@', 1)}{segment}|){tail}"
+    return whole, relative
+
+
+_URI, _RELATIVE = _resource("", "")
+_IRI, _IRI_RELATIVE = _resource(_UCSCHAR, _IPRIVATE)
+
+# RFC 6570 section 2, with the apostrophe of erratum 6937.
+_VARIABLE_NAME = rf"(?:[0-9A-Za-z_]|{_ESCAPED})(?:\.?(?:[0-9A-Za-z_]|{_ESCAPED}))*"
+_VARIABLE = rf"{_VARIABLE_NAME}(?::[1-9][0-9]{{0,3}}|\*)?"
+_TEMPLATE_LITERAL = rf"[!#$&-;=?-\[\]_a-z~{_UCSCHAR}{_IPRIVATE}]"
+_TEMPLATE = rf"(?:{_TEMPLATE_LITERAL}|{_ESCAPED}|\{{[+#./;?&=,!@|]?{_VARIABLE}(?:,{_VARIABLE})*\}})*"
+
+FORMATS = MappingProxyType(
+    {
+        "date": FormatShape(patterns=(_DATE,)),
+        "time": FormatShape(patterns=(_TIME,)),
+        "date-time": FormatShape(patterns=(f"{_DATE}[Tt]{_TIME}",)),
+        "duration": FormatShape(patterns=(_DURATION,)),
+        "email": FormatShape(patterns=(_EMAIL, f"[^@]{{1,64}}@[^@]{{1,{_MAX_NAME}}}")),
+        "hostname": FormatShape(patterns=(_HOSTNAME,), max_length=_MAX_NAME),
+        "ipv4": FormatShape(patterns=(_IPV4,), max_length=15),
+        "ipv6": FormatShape(patterns=(_ipv6(),), max_length=45),
+        "uuid": FormatShape(patterns=(f"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}",)),
+        "json-pointer": FormatShape(patterns=(_POINTER,)),
+        "relative-json-pointer": FormatShape(patterns=(_RELATIVE_POINTER,)),
+        "uri": FormatShape(patterns=(_URI,)),
+        "uri-reference": FormatShape(patterns=(f"(?:{_URI}|{_RELATIVE})",)),
+        "iri": FormatShape(patterns=(_IRI,)),
+        "iri-reference": FormatShape(patterns=(f"(?:{_IRI}|{_IRI_RELATIVE})",)),
+        "uri-template": FormatShape(patterns=(_TEMPLATE,)),
+    }
+)
+"""Formats that the grammar enforces. `idn-email`, `idn-hostname` and `regex` are not regular."""
