@@ -45,6 +45,11 @@ class ValidationService:
         )
         return cls(pool, limits)
 
+    @property
+    def num_ready(self) -> int:
+        """Judges that are alive, idle or busy."""
+        return self._pool.num_ready
+
     async def validate(self, schema_text: str, contract_digest: str, document: bytes, *, seconds: float) -> Verdict:
         """The verdict on `document` within `seconds` of CPU time.
 
