@@ -26,9 +26,8 @@ def _ipv6() -> str:
     group = f"{_HEX}{{1,4}}"
     tail = f"(?:{group}:{group}|{_IPV4})"
     forms = [f"(?:{group}:){{6}}{tail}"]
-    for after in range(5, -1, -1):
-        # `after` groups and the tail follow the `::`; at most 5 - after go before it.
-        forms.append(f"{_up_to(group, 5 - after)}::(?:{group}:){{{after}}}{tail}")
+    # `after` groups and the tail follow the `::`; at most 5 - after go before it.
+    forms += [f"{_up_to(group, 5 - after)}::(?:{group}:){{{after}}}{tail}" for after in range(5, -1, -1)]
     forms.append(f"{_up_to(group, 6)}::{group}")
     forms.append(f"{_up_to(group, 7)}::")
     return f"(?:{'|'.join(forms)})"
@@ -44,16 +43,12 @@ _YEAR = "[0-9]{4}"
 # Divisible by 4 and not by 100, or by 400 (year 0000 is).
 _LEAP_YEAR = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 _DATE = (
-    f"(?:{_YEAR}-(?:(?:0[1-9]|1[0-2])-{_DAY_28}|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
-    f"|{_LEAP_YEAR}-02-29)"
+    f"(?:{_YEAR}-(?:(?:0[1-9]|1[0-2])-{_DAY_28}|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)|{_LEAP_YEAR}-02-29)"
 )
 _HOUR, _SIXTY = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
 _FRACTION = r"(?:\.[0-9]+)?"
 # Leap seconds are taken at UTC only; RFC 3339 also has them at the same instant under other offsets.
-_TIME = (
-    f"(?:{_HOUR}:{_SIXTY}:{_SIXTY}{_FRACTION}(?:[Zz]|[+-]{_HOUR}:{_SIXTY})"
-    f"|23:59:60{_FRACTION}(?:[Zz]|[+-]00:00))"
-)
+_TIME = f"(?:{_HOUR}:{_SIXTY}:{_SIXTY}{_FRACTION}(?:[Zz]|[+-]{_HOUR}:{_SIXTY})|23:59:60{_FRACTION}(?:[Zz]|[+-]00:00))"
 _N = "[0-9]+"
 _CLOCK = f"T(?:{_N}H(?:{_N}M(?:{_N}S)?)?|{_N}M(?:{_N}S)?|{_N}S)"
 _DAYS = f"(?:{_N}Y(?:{_N}M(?:{_N}D)?)?|{_N}M(?:{_N}D)?|{_N}D)"

@@ -1,0 +1,122 @@
+"""Numbers that the engine's doubles keep exact, and the rewriting of those it would get wrong.
+
+The engine reads every number of a schema as a double and builds ranges from their decimal digits. Measured on
+llguidance 1.9.1, that is exact for up to 15 significant digits between 10^-15 and 2^53, with these exceptions, all
+handled here: an exclusive bound at zero together with another bound inside (-1, 1) lets zero itself through, and a
+decimal `multipleOf` is scaled by repeated multiplication, which drifts.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil, floor
+from typing import TypeAlias
+
+from registry.contract import JsonValue
+
+Number: TypeAlias = int | Decimal
+
+MAX_EXACT_INTEGER = 2**53
+SMALLEST_MAGNITUDE = Decimal("1e-15")
+
+BOUNDS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+
+_MAX_SCALE = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inexact:
+    """Why a number cannot be left to the engine: too many `digits`, or (None) a value it rounds."""
+
+    reason: str
+    digits: int | None = None
+
+
+def as_number(value: JsonValue) -> Number | None:
+    """The value if it is a number; JSON's booleans are none."""
+    return value if isinstance(value, (int, Decimal)) and not isinstance(value, bool) else None
+
+
+def inexact(value: Number, *, max_digits: int) -> Inexact | None:
+    """Whether the engine would see another number than `value`."""
+    digits = num_digits(value)
+    if digits > max_digits:
+        return Inexact(reason=f"has {digits} significant digits", digits=digits)
+    if _size(value) > MAX_EXACT_INTEGER:
+        return Inexact(reason="is beyond 2^53", digits=len(str(abs(int(value)))))
+    if value != 0 and _size(value) < SMALLEST_MAGNITUDE:
+        return Inexact(reason="is closer to zero than 1e-15")
+    _, _, exponent = Decimal(value).as_tuple()
+    assert isinstance(exponent, int)
+    if -exponent > _MAX_SCALE:
+        return Inexact(reason=f"has more than {_MAX_SCALE} decimal places")
+    return None
+
+
+def _size(value: Number) -> Decimal:
+    return Decimal(value).copy_abs()
+
+
+def num_digits(value: Number) -> int:
+    """Significant digits: 1200 has two, 0.5 has one."""
+    _, digits, _ = Decimal(value).as_tuple()
+    return max(len("".join(map(str, digits)).strip("0")), 1)
+
+
+def inexact_multiple(value: Number, *, max_multiple: int) -> Inexact | None:
+    """Whether the engine would take another divisor than `value`, which is above zero and exact as a number.
+
+    The engine multiplies by ten, in doubles, until nothing is left behind the point; this follows it step by step.
+    """
+    scaled = float(value)
+    places = 0
+    while scaled != int(scaled):
+        scaled *= 10
+        places += 1
+        if places > _MAX_SCALE:
+            return Inexact(reason="has no exact scaling")
+    if Decimal(int(scaled)).scaleb(-places) != value:
+        return Inexact(reason="is rounded when it is scaled")
+    if scaled > max_multiple:
+        return Inexact(reason=f"is {int(scaled)} at its own scale", digits=None)
+    return None
+
+
+def integral_bounds(node: Mapping[str, JsonValue]) -> dict[str, int]:
+    """The bounds of a schema for integers only, as inclusive integers: `exclusiveMinimum: 0.5` is `minimum: 1`."""
+    lows: list[int] = []
+    highs: list[int] = []
+    for keyword, bounds, limit in (
+        ("minimum", lows, ceil),
+        ("exclusiveMinimum", lows, lambda value: floor(value) + 1),
+        ("maximum", highs, floor),
+        ("exclusiveMaximum", highs, lambda value: ceil(value) - 1),
+    ):
+        value = as_number(node.get(keyword))
+        if value is not None:
+            bounds.append(limit(value))
+    return ({"minimum": max(lows)} if lows else {}) | ({"maximum": min(highs)} if highs else {})
+
+
+def narrow_zero(bounds: dict[str, Number]) -> dict[str, Number]:
+    """Exclusive bounds at zero moved to the smallest magnitude that is exact: numbers nearer to zero are given up."""
+    narrowed: dict[str, Number] = {}
+    for keyword, value in bounds.items():
+        if value == 0 and keyword == "exclusiveMinimum":
+            narrowed["minimum"] = max(narrowed.get("minimum", SMALLEST_MAGNITUDE), SMALLEST_MAGNITUDE)
+        elif value == 0 and keyword == "exclusiveMaximum":
+            narrowed["maximum"] = min(narrowed.get("maximum", -SMALLEST_MAGNITUDE), -SMALLEST_MAGNITUDE)
+        elif keyword == "minimum" and "minimum" in narrowed:
+            narrowed["minimum"] = max(value, narrowed["minimum"])
+        elif keyword == "maximum" and "maximum" in narrowed:
+            narrowed["maximum"] = min(value, narrowed["maximum"])
+        else:
+            narrowed[keyword] = value
+    return narrowed
+
+
+def needs_narrow_zero(bounds: Iterable[tuple[str, Number]]) -> bool:
+    """Whether the hazard at zero can arise anywhere in a contract: conjunctions may bring any two bounds together."""
+    listed = list(bounds)
+    is_exclusive = any(keyword.startswith("exclusive") and value == 0 for keyword, value in listed)
+    return is_exclusive and any(0 < _size(value) < 1 for _, value in listed)

@@ -1,0 +1,53 @@
+"""Patterns and formats as the engine takes them: whole-string expressions, and one spelling for every character."""
+
+from collections.abc import Iterator
+
+from compiler_pool.lowering.formats import FORMATS
+from registry.contract import JsonValue
+from registry.full_match import full_match_pattern
+
+SINGLE_SPELLING_ESCAPES = '"\\bfnrt'
+"""Escapes a generated string may use where names matter. With `\\u` allowed too, the engine excludes a declared name
+from the undeclared ones in one spelling only: `"\\u0061"` would pass as an undeclared name beside `a`."""
+
+_SHORT_ESCAPED = frozenset("\b\t\n\f\r")
+
+
+def anchored(pattern: str) -> str:
+    """A caller's pattern as the engine reads it. Raises UnsupportedPatternError."""
+    return f"^(?:{full_match_pattern(pattern)})$"
+
+
+def format_schemas(name: str) -> list[JsonValue] | None:
+    """Schemas that together hold strings, and nothing else, to the format; None where it has no exact expression."""
+    shape = FORMATS.get(name)
+    if shape is None:
+        return None
+    schemas: list[JsonValue] = [{"pattern": f"^(?:{pattern})$"} for pattern in shape.patterns]
+    if shape.max_length is not None:
+        schemas.append({"maxLength": shape.max_length})
+    return schemas
+
+
+def needs_unicode_escape(value: JsonValue) -> bool:
+    """Whether a literal can only be written with `\\u`: control characters without a short escape."""
+    return any(
+        (character < " " and character not in _SHORT_ESCAPED) or character == "\x7f"
+        for text in _strings(value)
+        for character in text
+    )
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case dict():
+            for name, item in value.items():
+                yield name
+                yield from _strings(item)
+        case _:
+            return
