@@ -2,8 +2,9 @@
 
 import asyncio
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
+from gateway.caller_watch import CallerGoneError
 from gateway.errors import BodyTooLargeError, InvalidRequestError, MalformedBodyError, RequestFault, SlowBodyError
 from registry.contract import JsonValue
 from registry.errors import ContractRejectedError
@@ -19,7 +20,7 @@ async def read_body(request: Request, *, max_bytes: int, max_seconds: float) -> 
     Raises:
         BodyTooLargeError: announced or found to be larger; what was announced too large is not read at all.
         SlowBodyError: it did not arrive in time.
-        ClientDisconnect: the caller went away.
+        CallerGoneError: the caller went away.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in {"application/json", ""}:
@@ -39,6 +40,8 @@ async def read_body(request: Request, *, max_bytes: int, max_seconds: float) -> 
                 if size > max_bytes:
                     raise BodyTooLargeError(limit_bytes=max_bytes, observed_bytes=size)
                 chunks.append(chunk)
+    except ClientDisconnect:
+        raise CallerGoneError from None
     except TimeoutError:
         raise SlowBodyError(limit_seconds=max_seconds) from None
     return b"".join(chunks)

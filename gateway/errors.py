@@ -18,7 +18,8 @@ GatewayError
 ├── BackendError
 │   ├── NoNodeError               nothing serves the model now
 │   ├── NodeRefusedError          a node refused before it began
-│   └── NodeLostError             a node went away before it began
+│   ├── NodeLostError             a node went away before it began
+│   └── DeadlinePassedError       no node had begun when the request's time was over
 └── OutputError                   decoding ended in a class that has no 200 (`gateway.completion`)
 
 Statuses, headers and codes are in `gateway.problems`, nowhere else.
@@ -212,6 +213,13 @@ class NodeLostError(BackendError):
 
     def __init__(self) -> None:
         super().__init__("the inference node went away before it began to decode")
+
+
+class DeadlinePassedError(BackendError):
+    """The request's time was over before a node had begun."""
+
+    def __init__(self) -> None:
+        super().__init__("no inference node began to decode within the time that a request may take")
 
 
 class OutputError(GatewayError):

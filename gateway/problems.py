@@ -1,7 +1,7 @@
 """The one table from what went wrong to what a caller sees: HTTP status, type, code, place, and whether to retry.
 
-Statuses exist here and in `gateway.problem_rows`, nowhere else. Messages say what, where and what to do; they carry no grammar internals, no
-addresses, and nothing of other tenants.
+Statuses exist here and in `gateway.problem_rows`, nowhere else. Messages say what, where and what to do; they carry no
+grammar internals, no addresses, and nothing of other tenants.
 """
 
 import math
@@ -18,6 +18,7 @@ from gateway.errors import (
     CompileTimedOutError,
     ContractNotFoundError,
     ContractRefusedError,
+    DeadlinePassedError,
     GatewayError,
     InvalidRequestError,
     MalformedBodyError,
@@ -140,6 +141,9 @@ def problem_of(error: GatewayError) -> Problem:  # noqa: C901, PLR0911, PLR0912 
         case NodeLostError():
             row = Row(status=503, type=SERVER, code=BACKEND_FAILED, retry_after_seconds=1)
             return _from_row(row, str(error), reason="node_lost", completion=BACKEND_FAILED)
+        case DeadlinePassedError():
+            row = Row(status=504, type=SERVER, code=BACKEND_FAILED)
+            return _from_row(row, str(error), reason="deadline_passed", completion=BACKEND_FAILED)
         case NodeRefusedError():
             row = NODE_FAULTS[error.fault.code]
             backend = row.code == BACKEND_FAILED

@@ -242,3 +242,62 @@ class ModelList(Answered):
 
     object: Literal["list"] = "list"
     data: list[ModelCard]
+
+
+class PolicyMember(Answered):
+    """The policy under which a contract is read."""
+
+    allow_checked_after: bool
+    unknown_keyword: Literal["annotation", "reject"]
+    unknown_format: Literal["annotation", "reject"]
+
+
+class ReportEntryMember(Answered):
+    """One keyword's fate. `pointer` is into the contract as it was sent."""
+
+    pointer: str
+    keyword: str
+    status: Literal["enforced", "checked_after", "annotation", "rejected"]
+
+
+class LimitMember(Answered):
+    """One limit; `observed` where it can be measured on a whole contract."""
+
+    name: str
+    limit: int
+    observed: int | None
+
+
+class CompileCostMember(Answered):
+    """What the compile took when it was made."""
+
+    queue_ms: float
+    lower_ms: float
+    compile_ms: float
+    trial_ms: float
+    cpu_ms: float
+    first_mask_ms: float
+    worst_mask_us: float
+    num_trial_steps: int
+
+
+class ExplainAnswer(Answered):
+    """200 of `POST /v1/contracts/explain`."""
+
+    kind: str
+    digest: str
+    annotation_digest: str
+    model: str
+    tokenizer_digest: str
+    artifact_key: str
+    policy: PolicyMember
+    summary: EnforcementCounts
+    report: list[ReportEntryMember]
+    transformations: list[str]
+    profile: dict[str, int | bool]
+    limit_class: str
+    limits: list[LimitMember]
+    cache: Literal["l1", "pool", "compiled"]
+    cost: CompileCostMember
+    compile_cpu_ms: float
+    timings: dict[str, float]

@@ -1,0 +1,153 @@
+"""The composition root: every part of a gateway is made here and handed on by constructor."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import httpx
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from compiler_pool.client import PoolClient
+from gateway.artifacts import ArtifactSource
+from gateway.auth.authenticator import Authenticator
+from gateway.auth.keys import Pepper
+from gateway.auth.store import KeyStore
+from gateway.budget import BudgetLedger
+from gateway.compilers import Compiler
+from gateway.errors import BudgetRefusedError, ContractRefusedError, GatewayError
+from gateway.generation import Validator
+from gateway.intake import ContractIntake
+from gateway.memory_budget import MemoryBudgetLedger
+from gateway.metrics import GatewayMetrics
+from gateway.nodes import NodeDirectory
+from gateway.observed import RECORD, Observed
+from gateway.pipeline import Pipeline
+from gateway.polling import Poller
+from gateway.problems import Problem, problem_of, route_problem
+from gateway.readiness import ReadinessProbe
+from gateway.record import RequestRecord
+from gateway.routes import chat, contracts, health, models
+from gateway.services import SERVICES, Services
+from gateway.settings import GatewaySettings
+from gateway.tasks import TaskOwner
+from gateway.validation.service import ValidationService
+from inference_node.client import NodeClient
+from policy.limits import TENANT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a gateway talks to, where it is not what the settings say: another transport, another validator."""
+
+    transport: httpx.AsyncBaseTransport | None = None
+    validator: Validator | None = None
+    ledger: BudgetLedger | None = None
+
+
+def create_app(settings: GatewaySettings, surroundings: Surroundings | None = None) -> FastAPI:
+    """A gateway as an ASGI application. Nothing is opened before its lifespan begins."""
+    metrics = GatewayMetrics()
+    around = surroundings or Surroundings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            setattr(app.state, SERVICES, await _open(settings, around, metrics, stack))
+            yield
+
+    # No generated API description: handlers read bodies themselves, so it would describe nothing.
+    app = FastAPI(title="Schemagate", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(Observed, metrics=metrics)
+    for resource in (chat, models, contracts, health):
+        app.include_router(resource.router)
+
+    async def answer_error(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, GatewayError)
+        if isinstance(error, ContractRefusedError):
+            metrics.contract_refusals.labels(code=str(error.rejections[0].code)).inc()
+        if isinstance(error, BudgetRefusedError):
+            metrics.budget_refusals.labels(budget=error.budget).inc()
+        return _answer(request, problem_of(error))
+
+    async def answer_route(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        return _answer(request, route_problem(error.status_code))
+
+    app.add_exception_handler(GatewayError, answer_error)
+    app.add_exception_handler(HTTPException, answer_route)
+    return app
+
+
+def _answer(request: Request, problem: Problem) -> JSONResponse:
+    record = getattr(request.state, RECORD)
+    assert isinstance(record, RequestRecord)
+    record.fail(problem)
+    return JSONResponse(problem.body(record.request_id), status_code=problem.status, headers=dict(problem.headers))
+
+
+async def _open(
+    settings: GatewaySettings, around: Surroundings, metrics: GatewayMetrics, stack: AsyncExitStack
+) -> Services:
+    """Open what has to be closed, in the order in which it is needed; `stack` closes it in the opposite one."""
+    store = await KeyStore.open(settings.database_url)
+    stack.push_async_callback(store.close)
+    http = await stack.enter_async_context(_http_client(settings, around.transport))
+    validator = around.validator
+    if validator is None:
+        service = await ValidationService.start(num_workers=settings.num_validators)
+        stack.push_async_callback(service.close)
+        validator = service
+    tasks = TaskOwner()
+    stack.push_async_callback(tasks.close)
+
+    nodes = NodeDirectory([NodeClient(url, http) for url in settings.node_urls])
+    compiler = Compiler(PoolClient(settings.pool_url, http))
+    async with asyncio.TaskGroup() as first_look:
+        first_look.create_task(nodes.refresh())
+        first_look.create_task(compiler.refresh())
+    tasks.start(Poller(nodes.refresh, seconds=settings.poll_seconds).run(), name="poll nodes")
+    tasks.start(Poller(compiler.refresh, seconds=settings.poll_seconds).run(), name="poll pool")
+
+    artifacts = ArtifactSource(
+        compiler,
+        limits=TENANT,
+        cache_bytes=settings.artifact_cache_bytes,
+        compile_seconds=settings.compile_seconds,
+        metrics=metrics,
+        tasks=tasks,
+    )
+    pipeline = Pipeline(
+        intake=ContractIntake(limits=TENANT, memo_bytes=settings.contract_memo_bytes),
+        ledger=around.ledger or MemoryBudgetLedger.from_settings(settings),
+        compiler=compiler,
+        artifacts=artifacts,
+        nodes=nodes,
+        validator=validator,
+        request_seconds=settings.request_seconds,
+    )
+    return Services(
+        settings=settings,
+        authenticator=Authenticator(store, Pepper(settings.key_pepper.get_secret_value())),
+        pipeline=pipeline,
+        nodes=nodes,
+        compiler=compiler,
+        readiness=ReadinessProbe(store=store, compiler=compiler, nodes=nodes, validator=validator),
+        metrics=metrics,
+        tasks=tasks,
+    )
+
+
+def _http_client(settings: GatewaySettings, transport: httpx.AsyncBaseTransport | None) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=transport,
+        timeout=httpx.Timeout(settings.silence_seconds, connect=settings.connect_seconds),
+        limits=httpx.Limits(
+            max_connections=settings.max_node_connections, max_keepalive_connections=settings.max_node_connections
+        ),
+        # Neighbours are reached directly, whatever proxy the environment names for the outside world.
+        trust_env=False,
+    )

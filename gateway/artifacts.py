@@ -1,0 +1,280 @@
+"""Stage 7: the artifact of a contract, from this process's cache or from the compiler pool, compiled once for all who
+wait for it.
+
+Only `compiled` is kept. What the pool refuses it refuses again from its own memory; timeouts and crashes say nothing
+about the next attempt.
+"""
+
+import asyncio
+import base64
+import binascii
+from typing import Literal, assert_never
+
+import structlog
+
+from compiler_pool.artifact import ArtifactAddress, ArtifactKey, TokenizerDigest
+from compiler_pool.errors import PoolUnavailableError
+from compiler_pool.protocol import (
+    Busy,
+    Compiled,
+    CompileOutcome,
+    CompileRequest,
+    Crashed,
+    PolicyWire,
+    PoolIdentity,
+    Rejected,
+    RejectionWire,
+    ReportEntryWire,
+    TimedOut,
+)
+from gateway.bounded_cache import BoundedCache
+from gateway.budget import Meter
+from gateway.compilers import Compiler
+from gateway.errors import (
+    CompileCrashedError,
+    CompilerUnavailableError,
+    CompileTimedOutError,
+    ContractRefusedError,
+)
+from gateway.identifiers import TenantPartition
+from gateway.metrics import GatewayMetrics
+from gateway.nodes import SignedArtifact
+from gateway.outcome import BoundContract, CacheTier, TakenContract
+from gateway.tasks import TaskOwner
+from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry, Unknown
+from policy.limits import LimitClass
+from policy.rejection import Rejection, RejectionCode
+
+_log = structlog.get_logger(__name__)
+
+_RETRY_SECONDS = 1.0
+_ENTRY_OVERHEAD_BYTES = 512
+
+
+class ArtifactSource:
+    """Obtains artifacts. A compile outlives those who wait for it, and ends with `tasks` at the latest."""
+
+    def __init__(
+        self,
+        compiler: Compiler,
+        *,
+        limits: LimitClass,
+        cache_bytes: int,
+        compile_seconds: float,
+        metrics: GatewayMetrics,
+        tasks: TaskOwner,
+    ) -> None:
+        self._compiler = compiler
+        self._limits = limits
+        self._limit_name = _limit_name(limits)
+        self._compile_seconds = compile_seconds
+        self._metrics = metrics
+        self._tasks = tasks
+        self._cache: BoundedCache[ArtifactKey, Compiled] = BoundedCache(max_bytes=cache_bytes)
+        self._flights: dict[ArtifactKey, asyncio.Task[CompileOutcome | Busy | PoolUnavailableError]] = {}
+
+    def is_cached(self, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition) -> bool:
+        """Whether `obtain` will find the artifact here, so that no compile has to be paid for in advance."""
+        identity = self._compiler.identity
+        if identity is None:
+            return False
+        return self._cache.get(self._address(identity, taken, tokenizer, partition).key) is not None
+
+    async def obtain(
+        self, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition, meter: Meter
+    ) -> BoundContract:
+        """The contract, bound to a tokenizer. What a compile cost is put on `meter`, whatever its outcome.
+
+        Raises:
+            ContractRefusedError: it cannot be enforced, by pointer.
+            CompileTimedOutError: it costs too much.
+            CompileCrashedError: it took a worker down.
+            CompilerUnavailableError: nothing was decided; try again.
+        """
+        identity = self._compiler.identity
+        if identity is None:
+            raise _unavailable()
+        address = self._address(identity, taken, tokenizer, partition)
+        cached = self._cache.get(address.key)
+        self._metrics.cache.labels(tier="l1", result="miss" if cached is None else "hit").inc()
+        if cached is not None:
+            return self._bound(taken, address.key, cached, CacheTier.L1)
+        outcome = await self._compiled_once(address, taken, meter)
+        return self._accept(outcome, address, taken)
+
+    async def _compiled_once(
+        self, address: ArtifactAddress, taken: TakenContract, meter: Meter
+    ) -> CompileOutcome | Busy | PoolUnavailableError:
+        flight = self._flights.get(address.key)
+        is_leader = flight is None
+        if flight is None:
+            flight = self._tasks.start(self._compile(address, taken), name="compile")
+            self._flights[address.key] = flight
+        try:
+            # Shielded: one waiter who goes away must not take the compile from the others.
+            async with asyncio.timeout(self._compile_seconds):
+                outcome = await asyncio.shield(flight)
+        except TimeoutError:
+            raise _unavailable("the compiler pool has not answered in time; ask again") from None
+        if is_leader:
+            meter.compile_cpu_ms += self._cpu_ms(outcome)
+        return outcome
+
+    async def _compile(
+        self, address: ArtifactAddress, taken: TakenContract
+    ) -> CompileOutcome | Busy | PoolUnavailableError:
+        request = CompileRequest(
+            kind=str(taken.contract.kind),
+            canonical_text=taken.contract.text,
+            contract_digest=taken.contract.digest,
+            tokenizer_digest=address.tokenizer_digest,
+            policy=_policy_wire(taken.policy),
+            limits=self._limit_name,
+            tenant_partition=address.tenant_partition,
+            deadline_seconds=self._compile_seconds,
+        )
+        try:
+            outcome = await self._compiler.client.compile(request)
+        except PoolUnavailableError as error:
+            self._compiler.mark_down(str(error))
+            self._metrics.compiles.labels(outcome="unavailable").inc()
+            return error
+        except Exception as error:
+            # What escapes here would reach every waiter as a bug of its own.
+            _log.exception("compile request failed")
+            return PoolUnavailableError(type(error).__name__)
+        finally:
+            self._flights.pop(address.key, None)
+        self._metrics.compiles.labels(outcome=outcome.outcome).inc()
+        if isinstance(outcome, Compiled):
+            self._metrics.cache.labels(tier="pool", result=outcome.cache).inc()
+            self._keep(address.key, outcome)
+        return outcome
+
+    def _keep(self, key: ArtifactKey, compiled: Compiled) -> None:
+        if compiled.artifact_key != key:
+            return  # `_accept` refuses it
+        size = len(compiled.frame) + _ENTRY_OVERHEAD_BYTES + sum(len(e.pointer) + 200 for e in compiled.report)
+        self._cache.put(key, compiled, num_bytes=size)
+        self._metrics.cache_bytes.set(self._cache.num_bytes)
+
+    def _accept(
+        self, outcome: CompileOutcome | Busy | PoolUnavailableError, address: ArtifactAddress, taken: TakenContract
+    ) -> BoundContract:
+        match outcome:
+            case Compiled():
+                if outcome.artifact_key != address.key:
+                    # The pool has become another one (engine, lowering) since it was last asked who it is.
+                    self._compiler.mark_down("changed its identity")
+                    raise _unavailable("the compiler pool is being replaced; ask again")
+                tier = CacheTier.POOL if outcome.cache == "hit" else CacheTier.COMPILED
+                return self._bound(taken, address.key, outcome, tier)
+            case Rejected():
+                rejections = tuple(_rejection(each, taken) for each in outcome.rejections)
+                raise ContractRefusedError(rejections, param=taken.param)
+            case TimedOut():
+                raise CompileTimedOutError(
+                    limit_name=outcome.limit_name, limit_seconds=outcome.limit_seconds, param=taken.param
+                )
+            case Crashed():
+                raise CompileCrashedError(param=taken.param)
+            case Busy():
+                message = "the compiler pool's queue is full; ask again"
+                raise CompilerUnavailableError(message, retry_after_seconds=outcome.retry_after_seconds)
+            case PoolUnavailableError():
+                raise _unavailable()
+            case _:
+                assert_never(outcome)
+
+    def _bound(self, taken: TakenContract, key: ArtifactKey, compiled: Compiled, tier: CacheTier) -> BoundContract:
+        try:
+            frame = base64.b64decode(compiled.frame, validate=True)
+        except binascii.Error:
+            raise _unavailable("the compiler pool sent an artifact that cannot be read") from None
+        return BoundContract(
+            contract=taken.contract,
+            signed=SignedArtifact(key=key, frame=frame),
+            report=(*taken.contract.annotations, *(_entry(each, taken) for each in compiled.report)),
+            cost=compiled.cost,
+            tier=tier,
+        )
+
+    def _address(
+        self, identity: PoolIdentity, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition
+    ) -> ArtifactAddress:
+        return ArtifactAddress(
+            contract_digest=taken.contract.digest,
+            tokenizer_digest=tokenizer,
+            engine=identity.engine,
+            engine_version=identity.engine_version,
+            lowering_version=identity.lowering_version,
+            policy_digest=taken.policy.digest,
+            limits=self._limits.name,
+            tenant_partition=partition,
+        )
+
+    def _cpu_ms(self, outcome: CompileOutcome | Busy | PoolUnavailableError) -> float:
+        """What a tenant is charged. What killed a worker is charged the whole budget it was given."""
+        match outcome:
+            case Compiled():
+                return outcome.cost.cpu_ms if outcome.cache == "miss" else 0.0
+            case Rejected():
+                return 0.0 if outcome.cost is None else outcome.cost.cpu_ms
+            case TimedOut() | Crashed():
+                return self._limits.compile.cpu_seconds * 1000
+            case Busy() | PoolUnavailableError():
+                return 0.0
+            case _:
+                assert_never(outcome)
+
+
+def _unavailable(message: str = "the compiler pool does not answer; ask again") -> CompilerUnavailableError:
+    return CompilerUnavailableError(message, retry_after_seconds=_RETRY_SECONDS)
+
+
+def _limit_name(limits: LimitClass) -> Literal["tenant", "governed"]:
+    # `none` is for corpora on an author's own machine; no caller of a gateway gets it.
+    match limits.name:
+        case "tenant":
+            return "tenant"
+        case "governed":
+            return "governed"
+        case name:
+            raise ValueError(f"a gateway takes contracts under `tenant` or `governed` limits, not {name!r}")
+
+
+def _policy_wire(policy: EnforcementPolicy) -> PolicyWire:
+    return PolicyWire(
+        allow_checked_after=policy.allow_checked_after,
+        unknown_keyword="reject" if policy.unknown_keyword is Unknown.REJECT else "annotation",
+        unknown_format="reject" if policy.unknown_format is Unknown.REJECT else "annotation",
+    )
+
+
+def _entry(entry: ReportEntryWire, taken: TakenContract) -> ReportEntry:
+    return ReportEntry(
+        pointer=taken.contract.source_pointer(entry.pointer),
+        keyword=entry.keyword,
+        status=KeywordStatus(entry.status),
+    )
+
+
+def _rejection(rejection: RejectionWire, taken: TakenContract) -> Rejection:
+    try:
+        code = RejectionCode(rejection.code)
+    except ValueError:  # a newer pool's reason: still a refusal, under the nearest name that we have
+        code = RejectionCode.COMPILE_REFUSED
+    return Rejection(
+        code=code,
+        message=rejection.message,
+        pointer=taken.contract.source_pointer(rejection.pointer),
+        keyword=rejection.keyword,
+        limit_name=rejection.limit_name,
+        limit=_whole(rejection.limit),
+        observed=_whole(rejection.observed),
+        suggestion=rejection.suggestion,
+    )
+
+
+def _whole(number: float | None) -> float | None:
+    return int(number) if number is not None and number.is_integer() else number

@@ -1,0 +1,30 @@
+"""The audit line: one for every request, with who, what and how it ended; no prompt, no output, no secret."""
+
+import structlog
+
+from gateway.record import RequestRecord
+
+_log = structlog.get_logger("schemagate.audit")
+
+
+def write_audit(record: RequestRecord, *, status: int) -> None:
+    """Write the line of a request that is over."""
+    caller, outcome = record.caller, record.outcome
+    _log.info(
+        "request",
+        request_id=record.request_id,
+        route=record.route,
+        status=status,
+        tenant=None if caller is None else caller.tenant,
+        key_id=None if caller is None else caller.key_id,
+        model=record.model,
+        contract_digest=record.contract_digest,
+        artifact_key=record.artifact_key,
+        cache=record.cache,
+        completion=record.completion,
+        reason=None if outcome is None else outcome.classified.reason,
+        error_code=record.error_code,
+        prompt_tokens=None if outcome is None else outcome.usage.prompt_tokens,
+        completion_tokens=None if outcome is None else outcome.usage.completion_tokens,
+        seconds=round(record.clock.elapsed_seconds, 6),
+    )

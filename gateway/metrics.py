@@ -1,0 +1,108 @@
+"""The gateway's metrics. Label sets are closed lists: no tenant, key, digest, model name or path of a caller's."""
+
+from collections.abc import Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+from gateway.stages import Stage
+
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+
+class GatewayMetrics:
+    """One registry a gateway, so that two in one process never add up."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.requests = Counter(
+            "schemagate_gateway_requests_total",
+            "Answers by route, HTTP status and completion class (`none` where nothing was decoded).",
+            ("route", "status", "completion"),
+            registry=self.registry,
+        )
+        self.request_seconds = Histogram(
+            "schemagate_gateway_request_duration_seconds",
+            "From the first byte of a request to the last of its answer.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.overhead_seconds = Histogram(
+            "schemagate_gateway_overhead_seconds",
+            "What the gateway added to a chat completion: everything but waiting for tokens.",
+            ("cache",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.stage_seconds = Histogram(
+            "schemagate_gateway_stage_duration_seconds",
+            "Time in each stage of a request.",
+            ("stage",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.first_token_seconds = Histogram(
+            "schemagate_gateway_time_to_first_token_seconds",
+            "From the first byte of a request to the first token event of the node.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.in_flight = Gauge(
+            "schemagate_gateway_requests_in_flight", "Requests being served.", registry=self.registry
+        )
+        self.cache = Counter(
+            "schemagate_gateway_artifact_cache_total",
+            "Look-ups of artifacts by tier (`l1` here, `pool` in the compiler pool) and result.",
+            ("tier", "result"),
+            registry=self.registry,
+        )
+        self.cache_bytes = Gauge(
+            "schemagate_gateway_artifact_cache_bytes", "Size of the L1 artifact cache.", registry=self.registry
+        )
+        self.compiles = Counter(
+            "schemagate_gateway_compile_outcomes_total",
+            "What the compiler pool answered.",
+            ("outcome",),
+            registry=self.registry,
+        )
+        self.contract_refusals = Counter(
+            "schemagate_gateway_contract_refusals_total",
+            "Contracts refused, by the code of the first rejection.",
+            ("code",),
+            registry=self.registry,
+        )
+        self.budget_refusals = Counter(
+            "schemagate_gateway_budget_refusals_total",
+            "Requests refused by a tenant's own limit, by limit.",
+            ("budget",),
+            registry=self.registry,
+        )
+        self.validations = Counter(
+            "schemagate_gateway_validations_total",
+            "Verdicts of the final validator.",
+            ("verdict",),
+            registry=self.registry,
+        )
+        self.tokens = Counter(
+            "schemagate_gateway_tokens_total",
+            "Tokens by kind; `forced` is a part of `completion`.",
+            ("kind",),
+            registry=self.registry,
+        )
+        self.nodes = Gauge("schemagate_gateway_nodes", "Inference nodes by state.", ("state",), registry=self.registry)
+        self.pool_live = Gauge(
+            "schemagate_gateway_pool_live", "1 while the compiler pool answers.", registry=self.registry
+        )
+
+    def observe_stages(self, seconds: Mapping[Stage, float]) -> None:
+        """Record the stages a request passed."""
+        for stage, value in seconds.items():
+            self.stage_seconds.labels(stage=str(stage)).observe(value)
+
+    def exposition(self, *, num_live: int, num_down: int, is_pool_live: bool) -> bytes:
+        """The text format, for `/metrics`, with the neighbours' state as it is now."""
+        self.nodes.labels(state="live").set(num_live)
+        self.nodes.labels(state="down").set(num_down)
+        self.pool_live.set(is_pool_live)
+        return generate_latest(self.registry)

@@ -1,0 +1,115 @@
+"""Around every request: its id, its timings on the answer, and what metrics, span and audit say of it at the end."""
+
+from http import HTTPStatus
+
+import structlog
+from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway.audit import write_audit
+from gateway.caller_watch import CallerGoneError
+from gateway.completion import NotAsked, Reason
+from gateway.metrics import GatewayMetrics
+from gateway.problem_rows import REASONS
+from gateway.problems import internal_problem
+from gateway.record import RequestRecord
+from gateway.telemetry import record_error, record_outcome, request_span
+from gateway.validation.verdict import Invalid, Unjudged, Valid
+
+_log = structlog.get_logger(__name__)
+
+_CALLER_GONE_STATUS = REASONS[Reason.CALLER_GONE].status
+
+RECORD = "schemagate_record"
+"""Where the record lies in an ASGI scope's state."""
+
+
+class Observed:
+    """ASGI middleware. It wraps the whole application, so that a request that no route takes is observed too."""
+
+    def __init__(self, app: ASGIApp, metrics: GatewayMetrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        record = RequestRecord()
+        scope.setdefault("state", {})[RECORD] = record
+        status = 0
+
+        async def send_observed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _add_headers(message, record)
+            await send(message)
+
+        with request_span("request") as span, self._metrics.in_flight.track_inprogress():
+            try:
+                await self._app(scope, receive, send_observed)
+            except CallerGoneError:
+                record.abandon()
+                status = status or _CALLER_GONE_STATUS
+            except Exception:
+                _log.exception("request failed", request_id=record.request_id)
+                record.error_code = "internal_error"
+                if status == 0:
+                    problem = internal_problem()
+                    response = JSONResponse(problem.body(record.request_id), status_code=problem.status)
+                    await response(scope, receive, send_observed)
+            finally:
+                status = status or HTTPStatus.INTERNAL_SERVER_ERROR
+                if record.outcome is not None:
+                    record_outcome(span, record.outcome)
+                elif record.error_code is not None:
+                    record_error(span, record.error_code)
+                span.set_attribute("http.response.status_code", status)
+                self._count(record, status)
+                if record.route not in _PROBES:
+                    write_audit(record, status=status)
+
+    def _count(self, record: RequestRecord, status: int) -> None:
+        metrics, clock = self._metrics, record.clock
+        metrics.requests.labels(route=record.route, status=str(status), completion=record.completion).inc()
+        metrics.request_seconds.labels(route=record.route).observe(clock.elapsed_seconds)
+        metrics.observe_stages(clock.seconds)
+        if record.first_token_seconds is not None:
+            metrics.first_token_seconds.observe(record.first_token_seconds)
+        metrics.tokens.labels(kind="prompt").inc(record.meter.prompt_tokens)
+        metrics.tokens.labels(kind="completion").inc(record.meter.completion_tokens)
+        metrics.tokens.labels(kind="forced").inc(record.meter.forced_tokens)
+        outcome = record.outcome
+        if outcome is None:
+            return
+        cache = "none" if outcome.bound is None else outcome.bound.tier.value
+        metrics.overhead_seconds.labels(cache=cache).observe(clock.overhead_seconds)
+        match outcome.verdict:
+            case Valid():
+                metrics.validations.labels(verdict="valid").inc()
+            case Invalid():
+                metrics.validations.labels(verdict="invalid").inc()
+            case Unjudged(reason=reason):
+                metrics.validations.labels(verdict=f"unjudged_{reason}").inc()
+            case NotAsked():
+                pass
+
+
+_PROBES = frozenset({"healthz", "readyz", "metrics"})
+"""Asked every few seconds by machines: counted, not written down."""
+
+
+def _add_headers(message: Message, record: RequestRecord) -> None:
+    headers = MutableHeaders(scope=message)
+    headers["x-request-id"] = record.request_id
+    if record.route in _PROBES:
+        return
+    headers["Server-Timing"] = record.clock.server_timing()
+    headers["x-schemagate-overhead-ms"] = f"{record.clock.overhead_seconds * 1000:.3f}"
+    for name, value in record.limit_headers.items():
+        headers[name] = value
+    if record.completion != "none":
+        headers["x-schemagate-completion"] = record.completion

@@ -1,0 +1,91 @@
+"""What became of one chat completion, in one frozen value: everything answers, headers, metrics and spans speak of."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from compiler_pool.artifact import ArtifactKey
+from compiler_pool.protocol import CompileCost
+from gateway.completion import Classified, CompletionClass, End, NotAsked
+from gateway.nodes import ModelOffer, SignedArtifact
+from gateway.protocol import FinishReason
+from gateway.validation.verdict import Verdict
+from inference_node.protocol import NodeIdentity, Usage
+from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
+from registry.contract import CanonicalContract
+
+
+class CacheTier(StrEnum):
+    """Where an artifact came from."""
+
+    L1 = "l1"
+    """This process."""
+    POOL = "pool"
+    """The compiler pool's own cache."""
+    COMPILED = "compiled"
+    """Nowhere: it was compiled for this request, or for another one that was waiting for the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenContract:
+    """A contract that was read, measured and found enforceable as far as can be said without compiling it."""
+
+    contract: CanonicalContract
+    policy: EnforcementPolicy
+    param: str
+    """Where the caller's text stands in the request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundContract:
+    """A contract compiled for one tokenizer. `report` has the caller's pointers."""
+
+    contract: CanonicalContract
+    signed: SignedArtifact
+    report: tuple[ReportEntry, ...]
+    cost: CompileCost
+    tier: CacheTier
+
+    @property
+    def key(self) -> ArtifactKey:
+        """The artifact's key."""
+        return self.signed.key
+
+    @property
+    def counts(self) -> Mapping[KeywordStatus, int]:
+        """How many keywords met which fate."""
+        return Counter(entry.status for entry in self.report)
+
+    @property
+    def compile_cpu_ms(self) -> float:
+        """What this request's wait for the artifact cost in CPU time; nothing, if it was there."""
+        return self.cost.cpu_ms if self.tier is CacheTier.COMPILED else 0.0
+
+
+FINISH_REASONS: Mapping[CompletionClass, FinishReason] = {
+    CompletionClass.COMPLETE: "stop",
+    CompletionClass.STOPPED: "stop",
+    CompletionClass.TRUNCATED: "length",
+}
+"""The classes that are answers, in OpenAI's words. The others are errors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The end of one sequence."""
+
+    classified: Classified
+    end: End
+    text: str
+    usage: Usage
+    offer: ModelOffer
+    node: NodeIdentity
+    bound: BoundContract | None
+    verdict: Verdict | NotAsked
+    seed: int
+
+    @property
+    def finish_reason(self) -> FinishReason | None:
+        """None where the class is an error."""
+        return FINISH_REASONS.get(self.classified.completion)

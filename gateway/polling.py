@@ -1,0 +1,28 @@
+"""Asking a neighbour who it is, again and again, without ever giving up."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+
+class Poller:
+    """Runs `refresh` every `seconds`, and at once when woken. `refresh` turns its own failures into state."""
+
+    def __init__(self, refresh: Callable[[], Awaitable[None]], *, seconds: float) -> None:
+        self._refresh = refresh
+        self._seconds = seconds
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Ask now: something that was seen says that the last answer is out of date."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            self._woken.clear()
+            await self._refresh()
+            try:
+                async with asyncio.timeout(self._seconds):
+                    await self._woken.wait()
+            except TimeoutError:
+                continue

@@ -1,0 +1,62 @@
+"""Whether the gateway can serve: what `/readyz` says. Liveness (`/healthz`) asks nothing of anybody."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.auth.store import KeyStore
+from gateway.compilers import Compiler
+from gateway.generation import Validator
+from gateway.nodes import NodeDirectory
+
+_PING_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """`degraded` still serves: what is cached, or on fewer nodes. Reasons name the part, not its address."""
+
+    state: Literal["ready", "degraded", "unavailable"]
+    reasons: tuple[str, ...]
+
+
+class ReadinessProbe:
+    """Looks at every part that a request needs."""
+
+    def __init__(self, *, store: KeyStore, compiler: Compiler, nodes: NodeDirectory, validator: Validator) -> None:
+        self._store = store
+        self._compiler = compiler
+        self._nodes = nodes
+        self._validator = validator
+
+    async def check(self) -> Readiness:
+        """The state now."""
+        fatal: list[str] = []
+        partial: list[str] = []
+        try:
+            async with asyncio.timeout(_PING_SECONDS):
+                await self._store.ping()
+        except Exception as error:  # whatever a database driver raises: keys cannot be checked
+            fatal.append(f"database: {type(error).__name__}")
+        down = [node for node in self._nodes.nodes if not node.is_live]
+        reasons = [f"node {number}: {node.why_down}" for number, node in enumerate(self._nodes.nodes) if node in down]
+        (fatal if len(down) == len(self._nodes.nodes) else partial).extend(reasons)
+        if self._compiler.identity is None:
+            fatal.append(f"compiler pool: {self._compiler.why_down}")
+        elif not self._compiler.is_live:
+            partial.append(f"compiler pool: {self._compiler.why_down}")
+        else:
+            partial.extend(self._uncompilable())
+        if self._validator.num_ready == 0:
+            fatal.append("validator: no process is ready")
+        state: Literal["ready", "degraded", "unavailable"] = (
+            "unavailable" if fatal else "degraded" if partial else "ready"
+        )
+        return Readiness(state=state, reasons=(*fatal, *partial))
+
+    def _uncompilable(self) -> list[str]:
+        return [
+            f"model {offer.model}: the compiler pool has not its tokenizer"
+            for offer in self._nodes.offers()
+            if offer.tokenizer_digest not in self._compiler.tokenizers
+        ]

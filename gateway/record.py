@@ -1,0 +1,55 @@
+"""One request as metrics, spans and the audit line will tell it: filled in on the way, written once at the end."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compiler_pool.artifact import ArtifactKey
+from gateway.auth.authenticator import Caller
+from gateway.budget import Meter
+from gateway.completion import NotAsked, classify
+from gateway.identifiers import RequestId
+from gateway.outcome import CacheTier, Outcome
+from gateway.problems import Problem
+from gateway.stages import StageClock
+from registry.contract import ContractDigest
+
+
+def new_request_id() -> RequestId:
+    """Ours, never the caller's: it stands in logs and may be asked about."""
+    return RequestId(f"req_{secrets.token_hex(16)}")
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestRecord:
+    """Holds digests, ids and classes; never a prompt, an output, a key or a contract's text."""
+
+    request_id: RequestId = field(default_factory=new_request_id)
+    clock: StageClock = field(default_factory=StageClock)
+    route: str = "unknown"
+    caller: Caller | None = None
+    model: str | None = None
+    contract_digest: ContractDigest | None = None
+    artifact_key: ArtifactKey | None = None
+    cache: CacheTier | None = None
+    limit_headers: Mapping[str, str] = field(default_factory=dict)
+    first_token_seconds: float | None = None
+    outcome: Outcome | None = None
+    completion: str = "none"
+    error_code: str | None = None
+    meter: Meter = field(default_factory=Meter)
+
+    def conclude(self, outcome: Outcome, first_token_seconds: float | None) -> None:
+        """The sequence is over and has a class."""
+        self.outcome, self.completion = outcome, str(outcome.classified.completion)
+        self.first_token_seconds = first_token_seconds
+
+    def abandon(self) -> None:
+        """The caller went away before there was an answer."""
+        classified = classify(is_constrained=False, end="caller_gone", accepting=None, verdict=NotAsked())
+        self.completion, self.error_code = str(classified.completion), str(classified.reason)
+
+    def fail(self, problem: Problem) -> None:
+        """The request is answered with an error; its class, if decoding had one, is the error's."""
+        self.error_code = problem.code
+        self.completion = problem.headers.get("x-schemagate-completion", "none")

@@ -1,0 +1,75 @@
+"""`POST /v1/contracts/explain`: would this contract be enforced, where, and at what cost? No generation takes place."""
+
+from dataclasses import asdict
+
+from fastapi import APIRouter
+from starlette.requests import Request
+
+from gateway.caller_watch import CallerWatch
+from gateway.chat_request import read_explain_request
+from gateway.envelope import enforcement_counts
+from gateway.pipeline import Explained
+from gateway.protocol import CompileCostMember, ExplainAnswer, LimitMember, PolicyMember, ReportEntryMember
+from gateway.services import record_of, services_of
+from gateway.stages import Stage
+from policy.limits import LimitClass
+from registry.contract import Profile
+
+router = APIRouter()
+
+
+@router.post("/v1/contracts/explain")
+async def explain_contract(request: Request) -> ExplainAnswer:
+    """Explain one contract; a contract that would be refused is refused here in the same words."""
+    services, record = services_of(request), record_of(request, "contracts_explain")
+    caller = await services.authenticate(request, record)
+    body = await services.body(request, record)
+    with record.clock.time(Stage.PARSE):
+        intent = read_explain_request(body)
+    async with CallerWatch(request.receive, services.tasks):
+        explained = await services.pipeline.explain(intent, caller, record)
+    return _answer(explained, services.pipeline.limits, record.clock.milliseconds())
+
+
+def _answer(explained: Explained, limits: LimitClass, timings: dict[str, float]) -> ExplainAnswer:
+    bound, contract, policy = explained.bound, explained.taken.contract, explained.taken.policy
+    cost = bound.cost
+    return ExplainAnswer(
+        kind=str(contract.kind),
+        digest=contract.digest,
+        annotation_digest=contract.annotation_digest,
+        model=explained.offer.model,
+        tokenizer_digest=explained.offer.tokenizer_digest,
+        artifact_key=bound.key,
+        policy=PolicyMember(
+            allow_checked_after=policy.allow_checked_after,
+            unknown_keyword=policy.unknown_keyword.value,
+            unknown_format=policy.unknown_format.value,
+        ),
+        summary=enforcement_counts(bound),
+        report=[
+            ReportEntryMember(pointer=entry.pointer, keyword=entry.keyword, status=entry.status.value)
+            for entry in bound.report
+        ],
+        transformations=list(contract.transformations),
+        profile=asdict(contract.profile),
+        limit_class=limits.name,
+        limits=_limits(contract.profile, limits),
+        cache=bound.tier.value,
+        cost=CompileCostMember(**cost.model_dump()),
+        compile_cpu_ms=round(bound.compile_cpu_ms, 3),
+        timings=timings,
+    )
+
+
+def _limits(profile: Profile, limits: LimitClass) -> list[LimitMember]:
+    """Every limit, and what this contract uses of those that the profile measures for a whole contract."""
+    used = {
+        "max_contract_bytes": profile.contract_bytes,
+        "max_path": profile.depth,
+        "max_subschemas": profile.num_subschemas,
+        "max_pattern_bytes": profile.max_pattern_bytes,
+    }
+    return [
+        LimitMember(name=name, limit=value, observed=used.get(name)) for name, value in asdict(limits.contract).items()
+    ]

@@ -1,0 +1,64 @@
+"""What the handlers use, in one typed value that the composition root fills."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from gateway.auth.authenticator import Authenticator, Caller
+from gateway.body import parse_body, read_body
+from gateway.compilers import Compiler
+from gateway.metrics import GatewayMetrics
+from gateway.nodes import NodeDirectory
+from gateway.observed import RECORD
+from gateway.pipeline import Pipeline
+from gateway.readiness import ReadinessProbe
+from gateway.record import RequestRecord
+from gateway.settings import GatewaySettings
+from gateway.stages import Stage
+from gateway.tasks import TaskOwner
+from registry.contract import JsonValue
+
+SERVICES = "schemagate_services"
+"""Where the services lie in the application's state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """One gateway's parts."""
+
+    settings: GatewaySettings
+    authenticator: Authenticator
+    pipeline: Pipeline
+    nodes: NodeDirectory
+    compiler: Compiler
+    readiness: ReadinessProbe
+    metrics: GatewayMetrics
+    tasks: TaskOwner
+
+    async def authenticate(self, request: Request, record: RequestRecord) -> Caller:
+        """Stage 1. Before the body is read: who has no key costs nothing more."""
+        with record.clock.time(Stage.AUTHENTICATE):
+            record.caller = await self.authenticator.authenticate(request.headers.get("authorization"))
+        return record.caller
+
+    async def body(self, request: Request, record: RequestRecord) -> JsonValue:
+        """Stage 2, up to JSON."""
+        settings = self.settings
+        with record.clock.time(Stage.PARSE):
+            data = await read_body(request, max_bytes=settings.max_body_bytes, max_seconds=settings.body_seconds)
+            return await parse_body(data, max_bytes=settings.max_body_bytes, max_nesting=settings.max_body_nesting)
+
+
+def services_of(request: Request) -> Services:
+    """The services of the application that serves `request`."""
+    services = getattr(request.app.state, SERVICES)
+    assert isinstance(services, Services)
+    return services
+
+
+def record_of(request: Request, route: str) -> RequestRecord:
+    """The record of `request`, which a route claims by its name."""
+    record = getattr(request.state, RECORD)
+    assert isinstance(record, RequestRecord)
+    record.route = route
+    return record

@@ -1,0 +1,75 @@
+"""One OpenTelemetry span a request. Attribute names follow the GenAI conventions of the schema named here, and our
+own `schemagate.*`; both are mapped in this module only, because the conventions still move."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opentelemetry import trace
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+
+from gateway.chat_request import ChatIntent
+from gateway.outcome import Outcome
+
+SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
+_tracer = trace.get_tracer("schemagate.gateway", schema_url=SCHEMA_URL)
+
+
+@contextmanager
+def request_span(route: str) -> Iterator[Span]:
+    """The span of one request; what a caller sent as text never becomes an attribute."""
+    with _tracer.start_as_current_span(
+        route, kind=SpanKind.SERVER, record_exception=False, set_status_on_exception=False
+    ) as span:
+        yield span
+
+
+def record_intent(intent: ChatIntent) -> None:
+    """What was asked, on the current span."""
+    span = trace.get_current_span()
+    span.update_name(f"chat {intent.model}")
+    span.set_attributes(
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": "schemagate",
+            "gen_ai.request.model": intent.model,
+            "gen_ai.request.temperature": intent.sampling.temperature,
+            "gen_ai.request.top_p": intent.sampling.top_p,
+            "gen_ai.request.seed": intent.sampling.seed,
+            "gen_ai.request.stream": intent.stream,
+            "gen_ai.output.type": "text" if intent.contract is None else "json",
+        }
+    )
+    if intent.max_tokens is not None:
+        span.set_attribute("gen_ai.request.max_tokens", intent.max_tokens)
+
+
+def record_outcome(span: Span, outcome: Outcome) -> None:
+    """What became of it."""
+    span.set_attributes(
+        {
+            "gen_ai.response.model": outcome.offer.model,
+            "gen_ai.usage.input_tokens": outcome.usage.prompt_tokens,
+            "gen_ai.usage.output_tokens": outcome.usage.completion_tokens,
+            "schemagate.completion.class": str(outcome.classified.completion),
+            "schemagate.tokenizer.digest": outcome.offer.tokenizer_digest,
+            "schemagate.stop_cause": outcome.end,
+        }
+    )
+    if outcome.finish_reason is not None:
+        span.set_attribute("gen_ai.response.finish_reasons", [outcome.finish_reason])
+    if outcome.bound is not None:
+        span.set_attributes(
+            {
+                "schemagate.contract.digest": outcome.bound.contract.digest,
+                "schemagate.artifact.key": outcome.bound.key,
+                "schemagate.cache.result": str(outcome.bound.tier),
+            }
+        )
+    if outcome.classified.reason is not None:
+        record_error(span, str(outcome.classified.reason))
+
+
+def record_error(span: Span, error_type: str) -> None:
+    """The request ended badly; `error_type` is from a closed list."""
+    span.set_attribute("error.type", error_type)
+    span.set_status(Status(StatusCode.ERROR))
