@@ -13,9 +13,6 @@ from llguidance import LLMatcher, LLParserLimits
 from compiler_pool.tokenizer import BoundTokenizer
 from policy.limits import EngineBudget, TrialBudget
 
-ENGINE = "llguidance"
-ENGINE_VERSION = "1.9.1"
-
 _SEED = 0
 _ENDING_BIAS = 0.15
 """Share of steps that take a token likely to close what is open, so that endings are tried as well as openings."""
@@ -114,9 +111,10 @@ def _attempt(grammar: str, tokenizer: BoundTokenizer, engine: EngineBudget, tria
             reason = "step_too_slow" if len(times) > 1 else "first_mask_too_slow"
             return TrialFailed(reason=reason, observed_seconds=times[-1])
         token = walk.choose(mask)
-        if token is None:
+        is_end = token in tokenizer.end_ids
+        if token is None or (is_end and not current.is_accepting()):
             return TrialFailed(reason="dead_end")
-        if token in tokenizer.end_ids or not current.consume_token(token) or current.is_stopped():
+        if is_end or not current.consume_token(token) or current.is_stopped():
             if current.is_error():
                 return TrialFailed(reason="engine_limit")
             current = matcher.deep_copy()

@@ -59,7 +59,7 @@ class Ledger:
             at, name, inner = pending.pop()
             self.write(at, name, status)
             for below, node in subschemas(at, name, inner):
-                pending.extend((join(below, key), key, node[key]) for key in node if isinstance(node, dict))
+                pending.extend((join(below, key), key, node[key]) for key in node)
 
     def reject(self, rejection: Rejection, value: JsonValue) -> None:
         """Refuse the contract for the keyword at the rejection's pointer, whatever the policy."""

@@ -1,0 +1,135 @@
+"""Compiled artifacts and deterministic refusals, kept by artifact key.
+
+A cache holds only what may be lost and what would come out the same again: resource exhaustion and crashes are never
+remembered. Keys include the tenant's partition, so entries of one tenant are out of another's reach by construction.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from compiler_pool.artifact import ArtifactKey
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedFrame:
+    """A framed artifact, with what the service says about it beside the frame."""
+
+    frame: bytes
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedRefusal:
+    """A refusal that is deterministic, as the service's own JSON."""
+
+    answer: bytes
+
+
+CacheEntry = CachedFrame | CachedRefusal
+
+
+class ArtifactCache(Protocol):
+    """Entries by key. `get` answers None for what was never put, has expired or was evicted; neither call raises."""
+
+    async def get(self, key: ArtifactKey) -> CacheEntry | None:
+        """The entry under `key`, if there is one."""
+        ...
+
+    async def put(self, key: ArtifactKey, entry: CacheEntry) -> None:
+        """Keep `entry` under `key`, as long as there is room."""
+        ...
+
+
+class MemoryArtifactCache:
+    """Least recently used goes first; refusals also expire, so that a fixed engine is asked again."""
+
+    def __init__(self, *, max_bytes: int, refusal_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._max_bytes, self._refusal_seconds, self._clock = max_bytes, refusal_seconds, clock
+        self._entries: OrderedDict[ArtifactKey, tuple[CacheEntry, float]] = OrderedDict()
+        self._num_bytes = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """What is held, keys not counted."""
+        return self._num_bytes
+
+    async def get(self, key: ArtifactKey) -> CacheEntry | None:
+        """See `ArtifactCache`."""
+        held = self._entries.get(key)
+        if held is None:
+            return None
+        entry, expires = held
+        if self._clock() >= expires:
+            self._drop(key)
+            return None
+        self._entries.move_to_end(key)
+        return entry
+
+    async def put(self, key: ArtifactKey, entry: CacheEntry) -> None:
+        """See `ArtifactCache`. An entry larger than the whole cache is not kept."""
+        self._drop(key)
+        size = _size(entry)
+        if size > self._max_bytes:
+            return
+        expires = self._clock() + self._refusal_seconds if isinstance(entry, CachedRefusal) else float("inf")
+        self._entries[key] = (entry, expires)
+        self._num_bytes += size
+        while self._num_bytes > self._max_bytes:
+            self._drop(next(iter(self._entries)))
+
+    def _drop(self, key: ArtifactKey) -> None:
+        held = self._entries.pop(key, None)
+        if held is not None:
+            self._num_bytes -= _size(held[0])
+
+
+class SingleFlight(Generic[Answer]):
+    """At most one computation per key at a time; who asks meanwhile gets the same answer.
+
+    The computation belongs to all who wait: it is cancelled when the last of them has gone, and not before.
+    """
+
+    def __init__(self) -> None:
+        self._flights: dict[ArtifactKey, _Flight[Answer]] = {}
+
+    async def run(self, key: ArtifactKey, compute: Callable[[], Awaitable[Answer]]) -> tuple[Answer, bool]:
+        """The answer for `key`, and whether this call joined a computation that somebody else had started."""
+        flight = self._flights.get(key)
+        has_joined = flight is not None
+        if flight is None:
+            flight = _Flight(task=asyncio.ensure_future(_awaited(compute)))
+            self._flights[key] = flight
+            flight.task.add_done_callback(lambda _: self._land(key, flight))
+        flight.num_waiting += 1
+        try:
+            return await asyncio.shield(flight.task), has_joined
+        finally:
+            flight.num_waiting -= 1
+            if flight.num_waiting == 0 and not flight.task.done():
+                # Nobody may join a flight that is about to end: the next one starts its own.
+                self._land(key, flight)
+                flight.task.cancel()
+
+    def _land(self, key: ArtifactKey, flight: "_Flight[Answer]") -> None:
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Flight(Generic[Answer]):
+    task: "asyncio.Future[Answer]"
+    num_waiting: int = 0
+
+
+async def _awaited(compute: Callable[[], Awaitable[Answer]]) -> Answer:
+    return await compute()
+
+
+def _size(entry: CacheEntry) -> int:
+    return len(entry.answer) + (len(entry.frame) if isinstance(entry, CachedFrame) else 0)
