@@ -118,7 +118,6 @@ async def _open(
         cache_bytes=settings.artifact_cache_bytes,
         compile_seconds=settings.compile_seconds,
         metrics=metrics,
-        tasks=tasks,
     )
     pipeline = Pipeline(
         intake=ContractIntake(limits=TENANT, memo_bytes=settings.contract_memo_bytes),

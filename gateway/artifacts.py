@@ -10,9 +10,8 @@ import base64
 import binascii
 from typing import Literal, assert_never
 
-import structlog
-
 from compiler_pool.artifact import ArtifactAddress, ArtifactKey, TokenizerDigest
+from compiler_pool.cache import SingleFlight
 from compiler_pool.errors import PoolUnavailableError
 from compiler_pool.protocol import (
     Busy,
@@ -40,19 +39,16 @@ from gateway.identifiers import TenantPartition
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import SignedArtifact
 from gateway.outcome import BoundContract, CacheTier, TakenContract
-from gateway.tasks import TaskOwner
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry, Unknown
 from policy.limits import LimitClass
 from policy.rejection import Rejection, RejectionCode
-
-_log = structlog.get_logger(__name__)
 
 _RETRY_SECONDS = 1.0
 _ENTRY_OVERHEAD_BYTES = 512
 
 
 class ArtifactSource:
-    """Obtains artifacts. A compile outlives those who wait for it, and ends with `tasks` at the latest."""
+    """Obtains artifacts. A compile belongs to all who wait for it and ends when the last of them has gone."""
 
     def __init__(
         self,
@@ -62,16 +58,14 @@ class ArtifactSource:
         cache_bytes: int,
         compile_seconds: float,
         metrics: GatewayMetrics,
-        tasks: TaskOwner,
     ) -> None:
         self._compiler = compiler
         self._limits = limits
         self._limit_name = _limit_name(limits)
         self._compile_seconds = compile_seconds
         self._metrics = metrics
-        self._tasks = tasks
         self._cache: BoundedCache[ArtifactKey, Compiled] = BoundedCache(max_bytes=cache_bytes)
-        self._flights: dict[ArtifactKey, asyncio.Task[CompileOutcome | Busy | PoolUnavailableError]] = {}
+        self._flights: SingleFlight[CompileOutcome | Busy | PoolUnavailableError] = SingleFlight()
 
     def is_cached(self, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition) -> bool:
         """Whether `obtain` will find the artifact here, so that no compile has to be paid for in advance."""
@@ -105,18 +99,12 @@ class ArtifactSource:
     async def _compiled_once(
         self, address: ArtifactAddress, taken: TakenContract, meter: Meter
     ) -> CompileOutcome | Busy | PoolUnavailableError:
-        flight = self._flights.get(address.key)
-        is_leader = flight is None
-        if flight is None:
-            flight = self._tasks.start(self._compile(address, taken), name="compile")
-            self._flights[address.key] = flight
         try:
-            # Shielded: one waiter who goes away must not take the compile from the others.
             async with asyncio.timeout(self._compile_seconds):
-                outcome = await asyncio.shield(flight)
+                outcome, has_joined = await self._flights.run(address.key, lambda: self._compile(address, taken))
         except TimeoutError:
             raise _unavailable("the compiler pool has not answered in time; ask again") from None
-        if is_leader:
+        if not has_joined:
             meter.compile_cpu_ms += self._cpu_ms(outcome)
         return outcome
 
@@ -139,12 +127,6 @@ class ArtifactSource:
             self._compiler.mark_down(str(error))
             self._metrics.compiles.labels(outcome="unavailable").inc()
             return error
-        except Exception as error:
-            # What escapes here would reach every waiter as a bug of its own.
-            _log.exception("compile request failed")
-            return PoolUnavailableError(type(error).__name__)
-        finally:
-            self._flights.pop(address.key, None)
         self._metrics.compiles.labels(outcome=outcome.outcome).inc()
         if isinstance(outcome, Compiled):
             self._metrics.cache.labels(tier="pool", result=outcome.cache).inc()

@@ -1,0 +1,120 @@
+"""The whole cross product of what can be said of an answer, and the one thing that matters most about it."""
+
+from itertools import product
+from typing import get_args
+
+import pytest
+
+from gateway.completion import CompletionClass, End, GatewayEnd, NotAsked, Reason, classify, needs_verdict
+from gateway.outcome import FINISH_REASONS
+from gateway.problem_rows import REASONS
+from gateway.validation.verdict import Invalid, Unjudged, UnjudgedReason, Valid, Verdict
+from inference_node.protocol import StopCause
+
+ENDS: tuple[End, ...] = (*get_args(StopCause), *get_args(GatewayEnd))
+ACCEPTING: tuple[bool | None, ...] = (True, False, None)
+VERDICTS: tuple[Verdict | NotAsked, ...] = (
+    Valid(),
+    Invalid(pointer="/a", keyword="pattern", message="no"),
+    *(Unjudged(reason=reason, message="?") for reason in UnjudgedReason),
+    NotAsked(),
+)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_every_combination_has_exactly_one_class_with_an_answer_or_a_reason(end: End) -> None:
+    for is_constrained, accepting, verdict in product((True, False), ACCEPTING, VERDICTS):
+        classified = classify(is_constrained=is_constrained, end=end, accepting=accepting, verdict=verdict)
+        assert (classified.completion in FINISH_REASONS) == (classified.reason is None), (is_constrained, accepting)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_contract_is_complete_only_if_matcher_and_validator_agree_at_a_clean_end(end: End) -> None:
+    for accepting, verdict in product(ACCEPTING, VERDICTS):
+        classified = classify(is_constrained=True, end=end, accepting=accepting, verdict=verdict)
+        if classified.completion is CompletionClass.COMPLETE:
+            assert accepting is True
+            assert verdict == Valid()
+            assert end in {"end_of_sequence", "grammar_end", "max_tokens", "context_full", "stop_string"}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_validator_is_asked_exactly_where_its_verdict_decides(end: End) -> None:
+    for is_constrained, accepting in product((True, False), ACCEPTING):
+        classes = {
+            classify(is_constrained=is_constrained, end=end, accepting=accepting, verdict=verdict)
+            for verdict in VERDICTS
+        }
+        assert needs_verdict(is_constrained=is_constrained, end=end, accepting=accepting) == (len(classes) > 1)
+
+
+CONSTRAINED = {
+    # end: (class when accepting and valid, class when not accepting)
+    "end_of_sequence": ("complete", "backend_failed"),
+    "grammar_end": ("complete", "backend_failed"),
+    "max_tokens": ("complete", "truncated"),
+    "context_full": ("complete", "truncated"),
+    "stop_string": ("complete", "stopped"),
+    "dead_end": ("impossible", "impossible"),
+    "grammar_failed": ("backend_failed", "backend_failed"),
+    "engine_failed": ("backend_failed", "backend_failed"),
+    "cancelled": ("backend_failed", "backend_failed"),
+    "node_lost": ("backend_failed", "backend_failed"),
+    "deadline_passed": ("backend_failed", "backend_failed"),
+    "caller_gone": ("cancelled", "cancelled"),
+}
+UNCONSTRAINED = {
+    "end_of_sequence": "complete",
+    "max_tokens": "truncated",
+    "context_full": "truncated",
+    "stop_string": "stopped",
+    "grammar_end": "backend_failed",
+    "dead_end": "backend_failed",
+    "grammar_failed": "backend_failed",
+    "engine_failed": "backend_failed",
+    "cancelled": "backend_failed",
+    "node_lost": "backend_failed",
+    "deadline_passed": "backend_failed",
+    "caller_gone": "cancelled",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_under_a_contract_the_table_of_the_design_holds(end: End) -> None:
+    accepted, unaccepted = CONSTRAINED[end]
+    assert classify(is_constrained=True, end=end, accepting=True, verdict=Valid()).completion == accepted
+    assert classify(is_constrained=True, end=end, accepting=False, verdict=NotAsked()).completion == unaccepted
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_without_a_contract_the_stop_cause_decides(end: End) -> None:
+    classified = classify(is_constrained=False, end=end, accepting=None, verdict=NotAsked())
+    assert classified.completion == UNCONSTRAINED[end]
+
+
+@pytest.mark.parametrize("end", [end for end in ENDS if CONSTRAINED[end][0] == "complete"])
+def test_an_accepted_object_that_breaks_the_contract_is_invalid(end: End) -> None:
+    verdict = Invalid(pointer="/a", keyword="uniqueItems", message="no")
+    classified = classify(is_constrained=True, end=end, accepting=True, verdict=verdict)
+    assert (classified.completion, classified.reason) == (CompletionClass.INVALID, Reason.FAILED_VALIDATION)
+
+
+@pytest.mark.parametrize("verdict", [each for each in VERDICTS if isinstance(each, Unjudged | NotAsked)])
+def test_an_accepted_object_without_a_verdict_is_never_complete(verdict: Unjudged | NotAsked) -> None:
+    classified = classify(is_constrained=True, end="grammar_end", accepting=True, verdict=verdict)
+    assert (classified.completion, classified.reason) == (CompletionClass.BACKEND_FAILED, Reason.NOT_JUDGED)
+
+
+@pytest.mark.parametrize("accepting", [True, False])
+def test_a_node_that_says_text_was_under_a_grammar_is_not_believed(*, accepting: bool) -> None:
+    classified = classify(is_constrained=False, end="end_of_sequence", accepting=accepting, verdict=NotAsked())
+    assert classified.reason is Reason.CONTRADICTION
+
+
+def test_a_node_that_decoded_a_contract_without_a_grammar_is_not_believed() -> None:
+    classified = classify(is_constrained=True, end="end_of_sequence", accepting=None, verdict=Valid())
+    assert classified.reason is Reason.CONTRADICTION
+
+
+def test_every_reason_has_a_row() -> None:
+    assert set(REASONS) == set(Reason)
