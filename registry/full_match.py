@@ -28,11 +28,11 @@ def _full_line(parts: tuple[PatternNode, ...]) -> PatternNode:
         first += 1
     while last > first and parts[last - 1] == Anchor(at_start=False):
         last -= 1
-    body = parts[first:last]
+    body = tuple(part for part in parts[first:last] if part != EMPTY)
     if any(map(_has_anchor, body)):
         raise UnsupportedPatternError(reason="an anchor in the middle of a pattern is not supported", position=0)
     before = () if first else (_ANYTHING,)
-    after = () if last < len(parts) else (_ANYTHING,)
+    after = () if last < len(parts) or (before and not body) else (_ANYTHING,)
     return Sequence(parts=(*before, *body, *after))
 
 

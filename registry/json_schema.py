@@ -1,0 +1,131 @@
+"""Reading a JSON Schema contract: from parsed JSON to a contract with a name, or a refusal by name.
+
+The order is that of the faults an author should see first, and of what later stages may rely on: size, wording of
+every subschema, references, limits, and only then what the whole contract allows.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
+
+from policy.enforcement import EnforcementPolicy
+from policy.limits import ContractLimits
+from policy.rejection import Rejection, RejectionCode
+from registry.canonical import CanonicalForm, write_canonical
+from registry.contract import CanonicalContract, ContractKind, JsonValue, Profile
+from registry.dialects import Dialect
+from registry.digests import annotation_digest, contract_digest
+from registry.errors import MAX_REJECTIONS, ContractRejectedError
+from registry.graph_builder import build_graph
+from registry.measures import node_rejections, patterns_of
+from registry.merge import MergedGraph, merge
+from registry.references import CONTRACT, Bundle
+from registry.satisfiability import refuse_unsatisfiable
+from registry.sizes import GraphSizes, graph_sizes, size_rejections
+from registry.survey import survey_document
+from registry.text import canonical_json
+
+_NO_DOCUMENTS: Final[Mapping[str, JsonValue]] = MappingProxyType({})
+
+
+def read_json_schema(
+    schema: JsonValue,
+    *,
+    limits: ContractLimits,
+    policy: EnforcementPolicy,
+    documents: Mapping[str, JsonValue] = _NO_DOCUMENTS,
+) -> CanonicalContract:
+    """The contract that `schema` is. `documents` are approved for references, by absolute URI; nothing is fetched.
+
+    Raises `ContractRejectedError`, with several rejections where one stage found several.
+    """
+    _check_text(schema, limits)
+    survey = survey_document(schema, document=CONTRACT, policy=policy)
+    _raise_any(iter(survey.rejections))
+    bundle = Bundle(survey, documents, policy)
+    graph = build_graph(bundle, policy)
+    merged = merge(graph)
+    sizes = graph_sizes(merged)
+    _raise_any(_limit_rejections(merged, sizes, limits))
+    form = write_canonical(merged)
+    _check_bytes(len(form.text.encode()), limits)
+    refuse_unsatisfiable(merged, limits)
+    return CanonicalContract(
+        kind=ContractKind.JSON_SCHEMA,
+        text=form.text,
+        schema=form.schema,
+        digest=contract_digest(ContractKind.JSON_SCHEMA, form.text),
+        annotation_digest=annotation_digest(graph.annotation_text),
+        profile=_profile(merged, sizes, form),
+        source_pointers=MappingProxyType(form.source_pointers),
+        annotations=graph.report,
+        transformations=tuple(
+            dialect.transformation for dialect in bundle.dialects if dialect is not Dialect.DRAFT_2020_12
+        ),
+    )
+
+
+def _check_text(schema: JsonValue, limits: ContractLimits) -> None:
+    nesting = _nesting(schema, limits.max_nesting)
+    if nesting > limits.max_nesting:
+        message = "Arrays and objects are nested too deeply."
+        raise _limit("max_nesting", limits.max_nesting, nesting, message)
+    _check_bytes(len(canonical_json(schema).encode()), limits)
+
+
+def _check_bytes(observed: int, limits: ContractLimits) -> None:
+    if observed > limits.max_contract_bytes:
+        message = "The contract is too long, written compactly."
+        raise _limit("max_contract_bytes", limits.max_contract_bytes, observed, message)
+
+
+def _nesting(value: JsonValue, enough: int) -> int:
+    """How deep arrays and objects are nested; stops counting just past `enough`."""
+    depth = 0
+    level = [value]
+    while level and depth <= enough:
+        level = [
+            child
+            for parent in level
+            if isinstance(parent, list | dict)
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, list | dict)
+        ]
+        depth += 1
+    return depth if isinstance(value, list | dict) else 0
+
+
+def _limit(name: str, limit: int, observed: int, message: str) -> ContractRejectedError:
+    rejection = Rejection(
+        code=RejectionCode.LIMIT_EXCEEDED, message=message, limit_name=name, limit=limit, observed=observed
+    )
+    return ContractRejectedError((rejection,))
+
+
+def _limit_rejections(merged: MergedGraph, sizes: GraphSizes, limits: ContractLimits) -> Iterator[Rejection]:
+    yield from size_rejections(sizes, limits)
+    for number in merged.classes:
+        yield from node_rejections(merged.graph.nodes[number], limits)
+
+
+def _raise_any(rejections: Iterator[Rejection]) -> None:
+    found = tuple(islice(rejections, MAX_REJECTIONS))
+    if found:
+        raise ContractRejectedError(found)
+
+
+def _profile(merged: MergedGraph, sizes: GraphSizes, form: CanonicalForm) -> Profile:
+    nodes = [merged.graph.nodes[number] for number in merged.classes]
+    enums = [node.assertions.get("enum") for node in nodes]
+    return Profile(
+        contract_bytes=len(form.text.encode()),
+        depth=sizes.num_hops,
+        num_subschemas=sizes.num_subschemas,
+        num_enum_members=sum(len(values) for values in enums if isinstance(values, list)),
+        max_pattern_bytes=max(
+            (len(pattern.encode()) for node in nodes for _, pattern, _ in patterns_of(node)), default=0
+        ),
+        num_references=form.num_references,
+        is_recursive=sizes.is_recursive,
+    )
