@@ -1,0 +1,167 @@
+"""What an engine can do with each keyword, before any value is looked at; and what a policy makes of that.
+
+The matrix is a promise per keyword of JSON Schema 2020-12: a keyword without a row is refused, and a test fails. Where
+the answer depends on values, the lowering has the last word and reports it per use.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
+from policy.rejection import Rejection, RejectionCode
+
+
+class Capability(StrEnum):
+    """What an engine, with the lowering in front of it, does with a keyword."""
+
+    ENFORCED = "enforced"
+    """Always in the grammar, exactly."""
+    DECIDED_BY_LOWERING = "decided_by_lowering"
+    """In the grammar for some values, or in some company; the lowering says, use by use."""
+    CHECKABLE = "checkable"
+    """Never in the grammar; the validator can judge it afterwards."""
+    ANNOTATION = "annotation"
+    """Asserts nothing."""
+    RESOLVED = "resolved"
+    """Names and references, which the canonical form has followed before any engine sees it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeywordUse:
+    """A keyword at a place. `may_be_idle`: its value may restrict nothing, which only the lowering decides."""
+
+    pointer: str
+    keyword: str
+    may_be_idle: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapabilityMatrix:
+    """The rows of one engine at one version."""
+
+    engine: str
+    engine_version: str
+    rows: Mapping[str, Capability]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Nothing is refused yet. `decided` is final; `undecided` waits for the lowering."""
+
+    decided: tuple[ReportEntry, ...]
+    undecided: tuple[KeywordUse, ...]
+
+
+def negotiate(
+    uses: Iterable[KeywordUse], matrix: CapabilityMatrix, policy: EnforcementPolicy
+) -> Plan | tuple[Rejection, ...]:
+    """The fate of each use under a policy: a plan, or every refusal at once."""
+    decided: list[ReportEntry] = []
+    undecided: list[KeywordUse] = []
+    rejections: list[Rejection] = []
+    for use in uses:
+        match matrix.rows.get(use.keyword):
+            case Capability.ENFORCED | Capability.RESOLVED:
+                decided.append(_entry(use, KeywordStatus.ENFORCED))
+            case Capability.ANNOTATION:
+                decided.append(_entry(use, KeywordStatus.ANNOTATION))
+            case Capability.DECIDED_BY_LOWERING:
+                undecided.append(use)
+            case Capability.CHECKABLE if use.may_be_idle:
+                undecided.append(use)
+            case Capability.CHECKABLE if policy.allow_checked_after:
+                decided.append(_entry(use, KeywordStatus.CHECKED_AFTER))
+            case Capability.CHECKABLE:
+                rejections.append(_refused(use, matrix, "and the policy does not allow to check it afterwards"))
+            case None:
+                rejections.append(_refused(use, matrix, "and nothing is known of it"))
+    return tuple(rejections) or Plan(decided=tuple(decided), undecided=tuple(undecided))
+
+
+def _entry(use: KeywordUse, status: KeywordStatus) -> ReportEntry:
+    return ReportEntry(pointer=use.pointer, keyword=use.keyword, status=status)
+
+
+def _refused(use: KeywordUse, matrix: CapabilityMatrix, why: str) -> Rejection:
+    return Rejection(
+        code=RejectionCode.UNSUPPORTED_KEYWORD,
+        message=f"{matrix.engine} {matrix.engine_version} cannot enforce `{use.keyword}`, {why}.",
+        pointer=use.pointer,
+        keyword=use.keyword,
+    )
+
+
+LLGUIDANCE_1_9_1: Final = CapabilityMatrix(
+    engine="llguidance",
+    engine_version="1.9.1",
+    rows=MappingProxyType(
+        {
+            # Measured exact, whatever the value.
+            "type": Capability.ENFORCED,
+            "required": Capability.ENFORCED,
+            "properties": Capability.DECIDED_BY_LOWERING,  # names in control characters have no single spelling
+            "additionalProperties": Capability.ENFORCED,
+            "items": Capability.ENFORCED,
+            "prefixItems": Capability.ENFORCED,
+            "minItems": Capability.ENFORCED,
+            "maxItems": Capability.ENFORCED,
+            "minLength": Capability.ENFORCED,
+            "maxLength": Capability.ENFORCED,
+            "anyOf": Capability.ENFORCED,
+            "allOf": Capability.DECIDED_BY_LOWERING,  # by intersection, which can fail
+            # Numbers are doubles inside: exact for some values.
+            "enum": Capability.DECIDED_BY_LOWERING,
+            "const": Capability.DECIDED_BY_LOWERING,
+            "minimum": Capability.DECIDED_BY_LOWERING,
+            "maximum": Capability.DECIDED_BY_LOWERING,
+            "exclusiveMinimum": Capability.DECIDED_BY_LOWERING,
+            "exclusiveMaximum": Capability.DECIDED_BY_LOWERING,
+            "multipleOf": Capability.DECIDED_BY_LOWERING,
+            # Some patterns, some formats.
+            "pattern": Capability.DECIDED_BY_LOWERING,
+            "format": Capability.DECIDED_BY_LOWERING,
+            "patternProperties": Capability.DECIDED_BY_LOWERING,  # if no two can match one name
+            "oneOf": Capability.DECIDED_BY_LOWERING,  # if no two branches can hold at once
+            "not": Capability.DECIDED_BY_LOWERING,
+            "minProperties": Capability.DECIDED_BY_LOWERING,
+            "maxProperties": Capability.DECIDED_BY_LOWERING,
+            "unevaluatedItems": Capability.DECIDED_BY_LOWERING,
+            "unevaluatedProperties": Capability.DECIDED_BY_LOWERING,
+            # Unknown to the engine; a value that restricts nothing is still fine.
+            "if": Capability.CHECKABLE,
+            "then": Capability.CHECKABLE,
+            "else": Capability.CHECKABLE,
+            "dependentRequired": Capability.CHECKABLE,
+            "dependentSchemas": Capability.CHECKABLE,
+            "contains": Capability.CHECKABLE,
+            "minContains": Capability.CHECKABLE,
+            "maxContains": Capability.CHECKABLE,
+            "propertyNames": Capability.CHECKABLE,
+            "uniqueItems": Capability.CHECKABLE,
+            "title": Capability.ANNOTATION,
+            "description": Capability.ANNOTATION,
+            "default": Capability.ANNOTATION,
+            "examples": Capability.ANNOTATION,
+            "deprecated": Capability.ANNOTATION,
+            "readOnly": Capability.ANNOTATION,
+            "writeOnly": Capability.ANNOTATION,
+            "$comment": Capability.ANNOTATION,
+            "contentEncoding": Capability.ANNOTATION,
+            "contentMediaType": Capability.ANNOTATION,
+            "contentSchema": Capability.ANNOTATION,
+            "$schema": Capability.RESOLVED,
+            "$id": Capability.RESOLVED,
+            "$ref": Capability.RESOLVED,
+            "$anchor": Capability.RESOLVED,
+            "$dynamicRef": Capability.RESOLVED,
+            "$dynamicAnchor": Capability.RESOLVED,
+            "$vocabulary": Capability.RESOLVED,
+            "$defs": Capability.RESOLVED,
+            "definitions": Capability.RESOLVED,
+        }
+    ),
+)
+"""Measured over the official suite and 11,305 real schemas (`docs/policy.md`)."""
