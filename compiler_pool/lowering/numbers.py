@@ -22,6 +22,7 @@ SMALLEST_MAGNITUDE = Decimal("1e-15")
 BOUNDS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
 
 _MAX_SCALE = 15
+_MAX_DIVISOR_SCALE = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +74,8 @@ def inexact_multiple(value: Number, *, max_multiple: int) -> Inexact | None:
     while scaled != int(scaled):
         scaled *= 10
         places += 1
-        if places > _MAX_SCALE:
-            return Inexact(reason="has no exact scaling")
+        if places > _MAX_DIVISOR_SCALE:
+            return Inexact(reason=f"has more than {_MAX_DIVISOR_SCALE} decimal places, or is rounded when it is scaled")
     if Decimal(int(scaled)).scaleb(-places) != value:
         return Inexact(reason="is rounded when it is scaled")
     if scaled > max_multiple:

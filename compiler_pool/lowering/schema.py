@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from compiler_pool.lowering.decimals import spelled_parts
 from compiler_pool.lowering.disjoint import DisjointnessProof
 from compiler_pool.lowering.idle import IN_PLACE, is_anything, is_idle
 from compiler_pool.lowering.numbers import BOUNDS, Number, as_number, integral_bounds, narrow_zero
@@ -74,7 +75,6 @@ class SchemaPass:
             "enum": self._literal,
             "format": self._format,
             "pattern": self._pattern,
-            "multipleOf": self._multiple,
             "oneOf": self._one_of,
             "not": self._negation,
             "properties": self._properties,
@@ -99,12 +99,12 @@ class SchemaPass:
         draft = _Draft(node=node, pointer=pointer)
         for keyword, value in node.items():
             self._keyword(draft, keyword, value)
-        self._bounds(draft)
+        self._numbers(draft)
         return draft.finished()
 
     def _keyword(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
         pointer = join(draft.pointer, keyword)
-        if keyword in BOUNDS:
+        if keyword in BOUNDS or keyword == "multipleOf":
             return  # taken together at the end: what becomes of one depends on the others
         if is_idle(keyword, draft.node):
             self._ledger.write_subtree(pointer, keyword, value, KeywordStatus.ENFORCED)
@@ -183,21 +183,40 @@ class SchemaPass:
             code, message = RejectionCode.UNKNOWN_FORMAT, f"format {name!r} is not one of JSON Schema 2020-12"
             self._ledger.reject(Rejection(code=code, message=message, pointer=pointer, keyword=keyword), value)
 
-    def _multiple(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
-        pointer = join(draft.pointer, keyword)
-        rejection = inexact_divisor(value, limits=self._limits, pointer=pointer)
-        if rejection is None:
-            draft.engine[keyword] = value
-            self._enforced(pointer, keyword)
-        elif rejection.code is RejectionCode.LIMIT_EXCEEDED:
-            self._ledger.reject(rejection, value)
+    def _numbers(self, draft: _Draft) -> None:
+        """All of a schema's constraints on numbers. For integers alone the bounds become inclusive integers."""
+        bounds, divisor = self._bounds(draft), self._divisor(draft)
+        declared = draft.node.get("type")
+        types = set(declared) if isinstance(declared, list) else {declared}
+        if "number" not in types and "integer" in types:
+            draft.engine |= integral_bounds(bounds) | ({} if divisor is None else {"multipleOf": divisor})
+            return
+        if declared is not None and "number" not in types:
+            return  # no number gets this far, and what is not a number meets them all
+        bounds = narrow_zero(bounds) if self._narrow_zero else bounds
+        parts = spelled_parts(bounds, divisor, max_multiple=self._limits.max_multiple_of)
+        if len(parts) > 1 and declared is not None:
+            draft.together.append({"anyOf": parts})
         else:
-            self._ledger.leave_to_validator(rejection, value)
+            draft.engine |= bounds | ({} if divisor is None else {"multipleOf": divisor})
 
-    def _bounds(self, draft: _Draft) -> None:
-        """All bounds of one schema. For integers alone they become inclusive integers."""
+    def _divisor(self, draft: _Draft) -> Number | None:
+        divisor = as_number(draft.node.get("multipleOf"))
+        if divisor is None:
+            return None
+        pointer = join(draft.pointer, "multipleOf")
+        rejection = inexact_divisor(divisor, limits=self._limits, pointer=pointer)
+        if rejection is None:
+            self._enforced(pointer, "multipleOf")
+            return divisor
+        if rejection.code is RejectionCode.LIMIT_EXCEEDED:
+            self._ledger.reject(rejection, divisor)
+        else:
+            self._ledger.leave_to_validator(rejection, divisor)
+        return None
+
+    def _bounds(self, draft: _Draft) -> dict[str, Number]:
         bounds: dict[str, Number] = {}
-        is_exact = True
         for keyword in BOUNDS:
             value = as_number(draft.node.get(keyword))
             if value is None:
@@ -208,17 +227,8 @@ class SchemaPass:
                 bounds[keyword] = value
                 self._enforced(pointer, keyword)
             else:
-                is_exact = False
                 self._ledger.reject(rejection, value)
-        if not bounds or not is_exact:
-            return
-        declared = draft.node.get("type")
-        types = set(declared) if isinstance(declared, list) else {declared}
-        if "number" not in types and "integer" in types:
-            draft.engine |= integral_bounds(bounds)
-        elif declared is None or "number" in types:
-            draft.engine |= narrow_zero(bounds) if self._narrow_zero else bounds
-        # Otherwise no number gets this far, and the bounds are met by all that do.
+        return bounds
 
     def _one_of(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
         pointer = join(draft.pointer, keyword)
