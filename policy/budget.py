@@ -141,7 +141,9 @@ def reserve(state: BudgetState, demand: Demand, limits: BudgetLimits, *, now_sec
                 which=which,
                 limit=limit,
                 observed=observed,
-                retry_after_seconds=_retry_after(which, limit, alone, current, limits, now_seconds),
+                retry_after_seconds=_retry_after(
+                    which=which, limit=limit, alone=alone, state=current, limits=limits, now_seconds=now_seconds
+                ),
                 state=current,
             )
     granted = replace(
@@ -178,7 +180,7 @@ def _rolled(state: BudgetState, limits: BudgetLimits, now_seconds: float) -> Bud
 
 
 def _retry_after(
-    which: Budget, limit: int | float, alone: int | float, state: BudgetState, limits: BudgetLimits, now_seconds: float
+    *, which: Budget, limit: float, alone: float, state: BudgetState, limits: BudgetLimits, now_seconds: float
 ) -> float:
     if alone > limit:
         return float("inf")

@@ -31,11 +31,10 @@ class Capability(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeywordUse:
-    """A keyword at a place. `may_be_idle`: its value may restrict nothing, which only the lowering decides."""
+    """A keyword at a place."""
 
     pointer: str
     keyword: str
-    may_be_idle: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +68,6 @@ def negotiate(
             case Capability.ANNOTATION:
                 decided.append(_entry(use, KeywordStatus.ANNOTATION))
             case Capability.DECIDED_BY_LOWERING:
-                undecided.append(use)
-            case Capability.CHECKABLE if use.may_be_idle:
                 undecided.append(use)
             case Capability.CHECKABLE if policy.allow_checked_after:
                 decided.append(_entry(use, KeywordStatus.CHECKED_AFTER))
@@ -130,17 +127,18 @@ LLGUIDANCE_1_9_1: Final = CapabilityMatrix(
             "maxProperties": Capability.DECIDED_BY_LOWERING,
             "unevaluatedItems": Capability.DECIDED_BY_LOWERING,
             "unevaluatedProperties": Capability.DECIDED_BY_LOWERING,
-            # Unknown to the engine; a value that restricts nothing is still fine.
-            "if": Capability.CHECKABLE,
-            "then": Capability.CHECKABLE,
-            "else": Capability.CHECKABLE,
-            "dependentRequired": Capability.CHECKABLE,
-            "dependentSchemas": Capability.CHECKABLE,
-            "contains": Capability.CHECKABLE,
-            "minContains": Capability.CHECKABLE,
-            "maxContains": Capability.CHECKABLE,
-            "propertyNames": Capability.CHECKABLE,
-            "uniqueItems": Capability.CHECKABLE,
+            # Unknown to the engine: in the grammar only where the value restricts nothing, or another keyword beside
+            # it implies it (`uniqueItems` under `maxItems: 1`).
+            "if": Capability.DECIDED_BY_LOWERING,
+            "then": Capability.DECIDED_BY_LOWERING,
+            "else": Capability.DECIDED_BY_LOWERING,
+            "dependentRequired": Capability.DECIDED_BY_LOWERING,
+            "dependentSchemas": Capability.DECIDED_BY_LOWERING,
+            "contains": Capability.DECIDED_BY_LOWERING,
+            "minContains": Capability.DECIDED_BY_LOWERING,
+            "maxContains": Capability.DECIDED_BY_LOWERING,
+            "propertyNames": Capability.DECIDED_BY_LOWERING,
+            "uniqueItems": Capability.DECIDED_BY_LOWERING,
             "title": Capability.ANNOTATION,
             "description": Capability.ANNOTATION,
             "default": Capability.ANNOTATION,
