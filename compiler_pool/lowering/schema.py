@@ -15,6 +15,7 @@ from compiler_pool.lowering.numbers import BOUNDS, Number, as_number, integral_b
 from compiler_pool.lowering.outcome import Ledger
 from compiler_pool.lowering.strings import anchored, format_schemas, needs_unicode_escape
 from compiler_pool.lowering.values import inexact_bound, inexact_divisor, inexact_literal
+from policy.capability import LLGUIDANCE_1_9_1, KeywordUse, Plan, negotiate
 from policy.enforcement import EnforcementPolicy, KeywordStatus, Unknown
 from policy.limits import ContractLimits
 from policy.rejection import Rejection, RejectionCode
@@ -120,8 +121,18 @@ class SchemaPass:
         elif keyword in self._keywords:
             self._keywords[keyword](draft, keyword, value)
         else:
-            message = f"the grammar cannot enforce {keyword!r}"
-            self._ledger.unsupported(pointer, keyword, value, message)
+            self._static(pointer, keyword, value)
+
+    def _static(self, pointer: str, keyword: str, value: JsonValue) -> None:
+        """A keyword whose fate does not depend on its value: what the engine can do, and what the policy makes of it."""
+        answer = negotiate([KeywordUse(pointer=pointer, keyword=keyword)], LLGUIDANCE_1_9_1, self._policy)
+        match answer:
+            case Plan(decided=(entry,)):
+                self._ledger.write_subtree(pointer, keyword, value, entry.status)
+            case Plan():
+                self._ledger.unsupported(pointer, keyword, value, f"the grammar cannot enforce {keyword!r} here")
+            case (rejection, *_):
+                self._ledger.reject(rejection, value)
 
     def _enforced(self, pointer: str, keyword: str) -> None:
         self._ledger.write(pointer, keyword, KeywordStatus.ENFORCED)
