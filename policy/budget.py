@@ -76,7 +76,7 @@ class BudgetState:
     num_tokens: int = 0
     compile_cpu_ms: float = 0.0
     digests: frozenset[str] = frozenset()
-    reserved: Mapping[str, Demand] = field(default=_NO_DEMANDS)
+    reserved: Mapping[str, Demand] = field(default_factory=lambda: _NO_DEMANDS)
 
     @property
     def num_reserved_tokens(self) -> int:
