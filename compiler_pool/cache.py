@@ -18,10 +18,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedFrame:
-    """A framed artifact, with what the service says about it beside the frame."""
+    """A framed artifact, and what it cost to make, as the service's own JSON."""
 
     frame: bytes
-    answer: bytes
+    cost: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,4 +132,4 @@ async def _awaited(compute: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 def _size(entry: CacheEntry) -> int:
-    return len(entry.answer) + (len(entry.frame) if isinstance(entry, CachedFrame) else 0)
+    return len(entry.frame) + len(entry.cost) if isinstance(entry, CachedFrame) else len(entry.answer)

@@ -12,8 +12,6 @@ from compiler_pool.tokenizer import load_tokenizer
 from policy.enforcement import EnforcementPolicy, ReportEntry, Unknown
 from policy.limits import LIMIT_CLASSES
 
-ENTRY = "compiler_pool.compile_job:factory"
-
 
 def factory(config: dict[str, JsonLike]) -> Callable[[bytes], bytes]:
     """Load the tokenizers named in `config["tokenizers"]`; an order it cannot read is a bug and ends the worker."""

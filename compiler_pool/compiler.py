@@ -10,7 +10,7 @@ from compiler_pool.lowering.lower import lower
 from compiler_pool.lowering.outcome import Refused
 from compiler_pool.tokenizer import BoundTokenizer
 from compiler_pool.trial import CompileFailed, Passed, TrialFailed, compile_error, try_grammar
-from policy.enforcement import EnforcementPolicy, ReportEntry
+from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import LimitClass, TrialBudget
 from policy.rejection import Rejection, RejectionCode
 from registry.contract import ContractKind, JsonValue
@@ -101,11 +101,17 @@ def _compile_schema(
                 limits=limits.contract,
                 policy=policy,
             )
-            refused = _refused([_engine_refusal(outcome, pointer)], lowered.report, started)
-            return replace(refused, lower_seconds=lower_seconds)
+            rejection = _engine_refusal(outcome, pointer)
+            report = tuple(_marked(entry, rejection) for entry in lowered.report)
+            return replace(_refused([rejection], report, started), lower_seconds=lower_seconds)
         case TrialFailed():
             rejection = _trial_refusal(outcome, limits.trial)
             return replace(_refused([rejection], lowered.report, started), lower_seconds=lower_seconds)
+
+
+def _marked(entry: ReportEntry, rejection: Rejection) -> ReportEntry:
+    """The entry, as rejected if it is the very keyword that the engine refused."""
+    return replace(entry, status=KeywordStatus.REJECTED) if entry.pointer == rejection.pointer else entry
 
 
 def _trial_refusal(failure: TrialFailed, budget: TrialBudget) -> Rejection:

@@ -4,6 +4,7 @@
     ├── WorkerStartError       a worker would not start
     ├── TokenizerError         files that do not make a tokenizer whose bytes are known
     ├── FrameError             an artifact frame that is not ours, or no longer whole
+    ├── UnknownTokenizerError  a tokenizer that no worker holds
     ├── DigestMismatchError    a contract that does not have the digest it was sent under
     └── PoolUnavailableError   the pool's service cannot be reached, or answered nonsense
 
@@ -35,12 +36,20 @@ class FrameError(CompilerPoolError):
     """The bytes are not an artifact that one of our keys signed."""
 
 
+class UnknownTokenizerError(CompilerPoolError):
+    """No worker holds the tokenizer with this digest."""
+
+    def __init__(self, digest: str) -> None:
+        self.digest = digest
+        super().__init__(f"no tokenizer here has digest {digest[:80]}")
+
+
 class DigestMismatchError(CompilerPoolError):
     """The canonical text does not have the digest it was sent under."""
 
     def __init__(self, *, claimed: str, actual: str) -> None:
         self.claimed, self.actual = claimed, actual
-        super().__init__(f"canonical_text has digest {actual}, not {claimed}")
+        super().__init__(f"canonical_text has digest {actual}, not {claimed[:80]}")
 
 
 class PoolUnavailableError(CompilerPoolError):

@@ -4,14 +4,14 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self
 
 from compiler_pool.errors import WorkerStartError
 from compiler_pool.fair_queue import FairQueue
 from compiler_pool.job import JobCrashed, JobFinished, JobOutcome, JobTimedOut, JsonLike, Partition, QueueFull
-from compiler_pool.worker import WorkerProcess
+from compiler_pool.worker import START_SECONDS, WorkerProcess
 from policy.limits import ProcessBudget
 
 __all__ = ["JobCrashed", "JobFinished", "JobOutcome", "JobTimedOut", "QueueFull", "WorkerPool", "WorkerProcess"]
@@ -26,10 +26,18 @@ class WorkerPool:
     """N workers behind one bounded, fair line. A worker that dies is replaced in the background."""
 
     def __init__(
-        self, entry: str, config: Mapping[str, JsonLike], *, num_workers: int, max_queued: int, budget: ProcessBudget
+        self,
+        entry: str,
+        config: Mapping[str, JsonLike],
+        *,
+        num_workers: int,
+        max_queued: int,
+        budget: ProcessBudget,
+        start_seconds: float = START_SECONDS,
+        on_death: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._entry, self._config, self._budget = entry, dict(config), budget
-        self._num_workers = num_workers
+        self._num_workers, self._start_seconds, self._on_death = num_workers, start_seconds, on_death
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
         self._line: FairQueue[WorkerProcess | None] = FairQueue(max_queued=max_queued)
@@ -40,11 +48,25 @@ class WorkerPool:
 
     @classmethod
     async def start(
-        cls, entry: str, config: Mapping[str, JsonLike], *, num_workers: int, max_queued: int, budget: ProcessBudget
+        cls,
+        entry: str,
+        config: Mapping[str, JsonLike],
+        *,
+        num_workers: int,
+        max_queued: int,
+        budget: ProcessBudget,
+        start_seconds: float = START_SECONDS,
+        on_death: Callable[[str], None] = lambda _: None,
     ) -> Self:
-        """Start all workers and wait for them. Raises WorkerStartError, leaving nothing behind."""
-        pool = cls(entry, config, num_workers=num_workers, max_queued=max_queued, budget=budget)
-        starts = [WorkerProcess.start(entry, config, budget=budget) for _ in range(num_workers)]
+        """Start all workers and wait for them; `on_death` hears the reason of each later loss.
+
+        Raises WorkerStartError, leaving nothing behind.
+        """
+        pool = cls(
+            entry, config, num_workers=num_workers, max_queued=max_queued, budget=budget,
+            start_seconds=start_seconds, on_death=on_death,
+        )  # fmt: skip
+        starts = [pool._new_worker() for _ in range(num_workers)]
         results = await asyncio.gather(*starts, return_exceptions=True)
         for result in results:
             if isinstance(result, WorkerProcess):
@@ -140,17 +162,23 @@ class WorkerPool:
                 self._idle.append(worker)
             return
         self.deaths[cause] += 1
+        self._on_death(cause)
         if not self._is_closed:
             _log.warning("worker %d lost (%s): %s", worker.pid, cause, worker.stderr_tail[-300:])
             task = asyncio.get_running_loop().create_task(self._replace())
             self._replacements.add(task)
             task.add_done_callback(self._replacements.discard)
 
+    async def _new_worker(self) -> WorkerProcess:
+        return await WorkerProcess.start(
+            self._entry, self._config, budget=self._budget, start_seconds=self._start_seconds
+        )
+
     async def _replace(self) -> None:
         attempt = 0
         while True:
             try:
-                worker = await WorkerProcess.start(self._entry, self._config, budget=self._budget)
+                worker = await self._new_worker()
             except (WorkerStartError, OSError) as error:
                 _log.error("a worker could not be replaced: %s", error)
                 await asyncio.sleep(_RESTART_SECONDS[min(attempt, len(_RESTART_SECONDS) - 1)])

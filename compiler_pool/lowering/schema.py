@@ -124,7 +124,7 @@ class SchemaPass:
             self._static(pointer, keyword, value)
 
     def _static(self, pointer: str, keyword: str, value: JsonValue) -> None:
-        """A keyword whose fate does not depend on its value: what the engine can do, and what the policy makes of it."""
+        """A keyword whose fate does not depend on its value: what the engine can do, and the policy allows."""
         answer = negotiate([KeywordUse(pointer=pointer, keyword=keyword)], LLGUIDANCE_1_9_1, self._policy)
         match answer:
             case Plan(decided=(entry,)):
