@@ -2,8 +2,9 @@
 
 Generation follows the contract's order of members; JSON does not care. So an instance that came as a value is written
 in the contract's order before it is tried: `properties` in the order they have (those of references and branches that
-apply with them), then required members that no `properties` names, then the rest as given. Where the contract leaves
-room, as with several branches of `anyOf` that accept the value, there is more than one such spelling.
+apply among them), then required members that no `properties` names, then the rest as given; a value of `const` or
+`enum` as it stands there. Where the contract leaves room, as with several branches of `anyOf` that accept the value,
+there is more than one such spelling.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 
 from cli.conform.choices import Choices
+from gateway.validation.equality import equal
 from gateway.validation.patterns import matches
 from registry.contract import JsonValue
 from registry.pointers import percent_decoded, tokens_of
@@ -52,14 +54,16 @@ class _Spelling:
 
     def text(self, value: JsonValue, schemas: list[JsonValue]) -> str:
         """The value under all the schemas that speak of its location."""
-        match value:
-            case dict():
-                return self._object(value, self._applying(value, schemas))
-            case list():
-                applying = self._applying(value, schemas)
-                items = (self.text(item, _for_item(index, applying)) for index, item in enumerate(value))
-                return "[" + ",".join(items) + "]"
-        return scalar_text(value)
+        if not isinstance(value, dict | list):
+            return scalar_text(value)
+        applying = self._applying(value, schemas)
+        for literal in (literal for schema in applying for literal in _literals(schema)):
+            if equal(literal, value):
+                return _literal_text(literal)
+        if isinstance(value, dict):
+            return self._object(value, applying)
+        items = (self.text(item, _for_item(index, applying)) for index, item in enumerate(value))
+        return "[" + ",".join(items) + "]"
 
     def _object(self, value: dict[str, JsonValue], applying: list[Subschema]) -> str:
         order = [name for schema in applying for name in _members(schema, "properties")]
@@ -77,28 +81,35 @@ class _Spelling:
         return applying
 
     def _collect(self, value: JsonValue, schema: JsonValue, into: list[Subschema], followed: set[str]) -> None:
+        """Keywords speak in the order of the canonical form; `oneOf`, which the compiler rewrites, speaks last."""
         if not isinstance(schema, dict):
             return
-        into.append(schema)
-        reference = schema.get("$ref")
-        if isinstance(reference, str) and reference not in followed:
-            followed.add(reference)
-            self._collect(value, self._target(reference), into, followed)
-        for subschema in _list(schema, "allOf"):
-            self._collect(value, subschema, into, followed)
-        for keyword in ("anyOf", "oneOf"):
-            accepting = [branch for branch in _list(schema, keyword) if self._admits(value, branch)]
-            if accepting:
-                self._collect(value, self._choices.one_of(accepting), into, followed)
-        if "if" in schema:
-            holds = self._admits(value, schema["if"])
-            if holds:
-                self._collect(value, schema["if"], into, followed)
-            self._collect(value, schema.get("then" if holds else "else"), into, followed)
-        if isinstance(value, dict):
-            for name, subschema in _members(schema, "dependentSchemas").items():
-                if name in value:
-                    self._collect(value, subschema, into, followed)
+        for keyword in sorted(schema, key=lambda name: name == "oneOf"):
+            if keyword == "properties":
+                into.append(schema)
+            for subschema in self._in_place(value, schema, keyword, followed):
+                self._collect(value, subschema, into, followed)
+        if "properties" not in schema:
+            into.append(schema)
+
+    def _in_place(self, value: JsonValue, schema: Subschema, keyword: str, followed: set[str]) -> list[JsonValue]:
+        """The subschemas of one keyword that apply to the same value."""
+        match keyword:
+            case "$ref":
+                reference = schema[keyword]
+                if isinstance(reference, str) and reference not in followed:
+                    followed.add(reference)
+                    return [self._target(reference)]
+            case "allOf":
+                return _list(schema, keyword)
+            case "anyOf" | "oneOf":
+                accepting = [branch for branch in _list(schema, keyword) if self._admits(value, branch)]
+                return [self._choices.one_of(accepting)] if accepting else []
+            case "if":
+                return [schema.get("then" if self._admits(value, schema["if"]) else "else")]
+            case "dependentSchemas" if isinstance(value, dict):
+                return [subschema for name, subschema in _members(schema, keyword).items() if name in value]
+        return []
 
     def _target(self, reference: str) -> JsonValue:
         """What a reference within the contract leads to; `None` for one that leads nowhere."""
@@ -113,6 +124,20 @@ class _Spelling:
                 case _:
                     return None
         return node
+
+
+def _literals(schema: Subschema) -> list[JsonValue]:
+    return [*([schema["const"]] if "const" in schema else []), *_list(schema, "enum")]
+
+
+def _literal_text(value: JsonValue) -> str:
+    """A value of the contract itself, which is generated as it stands there."""
+    match value:
+        case dict():
+            return "{" + ",".join(f"{string_text(name)}:{_literal_text(inner)}" for name, inner in value.items()) + "}"
+        case list():
+            return "[" + ",".join(map(_literal_text, value)) + "]"
+    return scalar_text(value)
 
 
 def _for_member(name: str, applying: list[Subschema]) -> list[JsonValue]:
