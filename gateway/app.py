@@ -106,11 +106,11 @@ async def _open(
 
     nodes = NodeDirectory([NodeClient(url, http) for url in settings.node_urls])
     compiler = Compiler(PoolClient(settings.pool_url, http))
-    async with asyncio.TaskGroup() as first_look:
-        first_look.create_task(nodes.refresh())
-        first_look.create_task(compiler.refresh())
-    tasks.start(Poller(nodes.refresh, seconds=settings.poll_seconds).run(), name="poll nodes")
-    tasks.start(Poller(compiler.refresh, seconds=settings.poll_seconds).run(), name="poll pool")
+    pollers = [Poller(refresh, seconds=settings.poll_seconds) for refresh in (nodes.refresh, compiler.refresh)]
+    # Looked at once before the first request, so that a model that is there is never answered with "unknown".
+    await asyncio.gather(*(poller.look() for poller in pollers))
+    for poller in pollers:
+        tasks.start(poller.run(), name="poller")
 
     artifacts = ArtifactSource(
         compiler,

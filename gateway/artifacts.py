@@ -8,6 +8,7 @@ about the next attempt.
 import asyncio
 import base64
 import binascii
+from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from compiler_pool.artifact import ArtifactAddress, ArtifactKey, TokenizerDigest
@@ -15,6 +16,7 @@ from compiler_pool.cache import SingleFlight
 from compiler_pool.errors import PoolUnavailableError
 from compiler_pool.protocol import (
     Busy,
+    CompileCost,
     Compiled,
     CompileOutcome,
     CompileRequest,
@@ -45,6 +47,17 @@ from policy.rejection import Rejection, RejectionCode
 
 _RETRY_SECONDS = 1.0
 _ENTRY_OVERHEAD_BYTES = 512
+_REPORT_ENTRY_BYTES = 200
+"""What an entry of a report holds in memory beside its pointer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KeptArtifact:
+    """A compiled contract as L1 keeps it, read once."""
+
+    frame: bytes
+    report: tuple[ReportEntry, ...]
+    cost: CompileCost
 
 
 class ArtifactSource:
@@ -64,7 +77,7 @@ class ArtifactSource:
         self._limit_name = _limit_name(limits)
         self._compile_seconds = compile_seconds
         self._metrics = metrics
-        self._cache: BoundedCache[ArtifactKey, Compiled] = BoundedCache(max_bytes=cache_bytes)
+        self._cache: BoundedCache[ArtifactKey, _KeptArtifact] = BoundedCache(max_bytes=cache_bytes)
         self._flights: SingleFlight[CompileOutcome | Busy | PoolUnavailableError] = SingleFlight()
 
     def is_cached(self, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition) -> bool:
@@ -88,11 +101,13 @@ class ArtifactSource:
         identity = self._compiler.identity
         if identity is None:
             raise _unavailable()
+        if tokenizer not in self._compiler.tokenizers:
+            raise _unavailable("the compiler pool has not this model's tokenizer")
         address = self._address(identity, taken, tokenizer, partition)
         cached = self._cache.get(address.key)
         self._metrics.cache.labels(tier="l1", result="miss" if cached is None else "hit").inc()
         if cached is not None:
-            return self._bound(taken, address.key, cached, CacheTier.L1)
+            return _bound(taken, address.key, cached, CacheTier.L1)
         outcome = await self._compiled_once(address, taken, meter)
         return self._accept(outcome, address, taken)
 
@@ -136,8 +151,10 @@ class ArtifactSource:
     def _keep(self, key: ArtifactKey, compiled: Compiled) -> None:
         if compiled.artifact_key != key:
             return  # `_accept` refuses it
-        size = len(compiled.frame) + _ENTRY_OVERHEAD_BYTES + sum(len(e.pointer) + 200 for e in compiled.report)
-        self._cache.put(key, compiled, num_bytes=size)
+        artifact = _kept(compiled)
+        size = len(artifact.frame) + _ENTRY_OVERHEAD_BYTES
+        size += sum(len(entry.pointer) + _REPORT_ENTRY_BYTES for entry in artifact.report)
+        self._cache.put(key, artifact, num_bytes=size)
         self._metrics.cache_bytes.set(self._cache.num_bytes)
 
     def _accept(
@@ -150,7 +167,7 @@ class ArtifactSource:
                     self._compiler.mark_down("changed its identity")
                     raise _unavailable("the compiler pool is being replaced; ask again")
                 tier = CacheTier.POOL if outcome.cache == "hit" else CacheTier.COMPILED
-                return self._bound(taken, address.key, outcome, tier)
+                return _bound(taken, address.key, _kept(outcome), tier)
             case Rejected():
                 rejections = tuple(_rejection(each, taken) for each in outcome.rejections)
                 raise ContractRefusedError(rejections, param=taken.param)
@@ -167,19 +184,6 @@ class ArtifactSource:
                 raise _unavailable()
             case _:
                 assert_never(outcome)
-
-    def _bound(self, taken: TakenContract, key: ArtifactKey, compiled: Compiled, tier: CacheTier) -> BoundContract:
-        try:
-            frame = base64.b64decode(compiled.frame, validate=True)
-        except binascii.Error:
-            raise _unavailable("the compiler pool sent an artifact that cannot be read") from None
-        return BoundContract(
-            contract=taken.contract,
-            signed=SignedArtifact(key=key, frame=frame),
-            report=(*taken.contract.annotations, *(_entry(each, taken) for each in compiled.report)),
-            cost=compiled.cost,
-            tier=tier,
-        )
 
     def _address(
         self, identity: PoolIdentity, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition
@@ -233,12 +237,26 @@ def _policy_wire(policy: EnforcementPolicy) -> PolicyWire:
     )
 
 
-def _entry(entry: ReportEntryWire, taken: TakenContract) -> ReportEntry:
-    return ReportEntry(
-        pointer=taken.contract.source_pointer(entry.pointer),
-        keyword=entry.keyword,
-        status=KeywordStatus(entry.status),
+def _kept(compiled: Compiled) -> _KeptArtifact:
+    try:
+        frame = base64.b64decode(compiled.frame, validate=True)
+    except binascii.Error:
+        raise _unavailable("the compiler pool sent an artifact that cannot be read") from None
+    return _KeptArtifact(frame=frame, report=tuple(_entry(each) for each in compiled.report), cost=compiled.cost)
+
+
+def _bound(taken: TakenContract, key: ArtifactKey, artifact: _KeptArtifact, tier: CacheTier) -> BoundContract:
+    return BoundContract(
+        contract=taken.contract,
+        signed=SignedArtifact(key=key, frame=artifact.frame),
+        compiled_report=artifact.report,
+        cost=artifact.cost,
+        tier=tier,
     )
+
+
+def _entry(entry: ReportEntryWire) -> ReportEntry:
+    return ReportEntry(pointer=entry.pointer, keyword=entry.keyword, status=KeywordStatus(entry.status))
 
 
 def _rejection(rejection: RejectionWire, taken: TakenContract) -> Rejection:

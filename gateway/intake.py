@@ -13,17 +13,22 @@ from gateway.errors import ContractNotFoundError, ContractRefusedError
 from gateway.identifiers import TenantPartition
 from gateway.outcome import TakenContract
 from gateway.stages import Stage, StageClock
+from policy.capability import LLGUIDANCE_1_9_1, Plan, negotiate
 from policy.enforcement import EnforcementPolicy
 from policy.limits import LimitClass
 from registry.contract import CanonicalContract
-from registry.errors import ContractRejectedError
+from registry.errors import MAX_REJECTIONS, ContractRejectedError
 from registry.json_schema import read_json_schema
+from registry.uses import keyword_uses
 
 _INLINE_CHARACTERS = 4096
 """A longer contract is canonicalised beside the event loop."""
 
 _BYTES_PER_CHARACTER = 24
 """Measured: what a canonical contract holds in memory for each character of its text, parsed schema included."""
+
+MATRIX = LLGUIDANCE_1_9_1
+"""The engine behind every pool and node of this version."""
 
 STRICT = EnforcementPolicy()
 """`strict: true`: everything is in the grammar, or the contract is refused."""
@@ -52,10 +57,12 @@ class ContractIntake:
             spelling = repr(inline.schema)  # of exact JSON: injective, in member order, and made in C
             address = _address(inline, policy, partition, spelling)
             known = self._memo.get(address)
-            if known is None:
+        if known is None:
+            with clock.time(Stage.CANONICALISE):
                 known = await self._canonicalise(inline, policy, len(spelling))
-                size = len(known.text) * _BYTES_PER_CHARACTER
-                self._memo.put(address, known, num_bytes=size)
+            with clock.time(Stage.NEGOTIATE):
+                _negotiate(known, policy, inline.param)
+            self._memo.put(address, known, num_bytes=len(known.text) * _BYTES_PER_CHARACTER)
         return TakenContract(contract=known, policy=policy, param=inline.param)
 
     async def _canonicalise(
@@ -70,6 +77,14 @@ class ContractIntake:
             return await asyncio.to_thread(read)
         except ContractRejectedError as error:
             raise ContractRefusedError(error.rejections, param=inline.param) from None
+
+
+def _negotiate(contract: CanonicalContract, policy: EnforcementPolicy, param: str) -> None:
+    """Refuse what no value of a keyword could make enforceable; the rest is the lowering's to decide, use by use."""
+    answer = negotiate(keyword_uses(contract.schema), MATRIX, policy)
+    if not isinstance(answer, Plan):
+        rejections = tuple(each.with_pointer(contract.source_pointer(each.pointer)) for each in answer)
+        raise ContractRefusedError(rejections[:MAX_REJECTIONS], param=param)
 
 
 def _resolve(contract: Contract) -> InlineContract:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from compiler_pool.artifact import ArtifactKey
@@ -39,13 +39,20 @@ class TakenContract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundContract:
-    """A contract compiled for one tokenizer. `report` has the caller's pointers."""
+    """A contract compiled for one tokenizer. `compiled_report` is the pool's, with pointers into the canonical form."""
 
     contract: CanonicalContract
     signed: SignedArtifact
-    report: tuple[ReportEntry, ...]
+    compiled_report: tuple[ReportEntry, ...]
     cost: CompileCost
     tier: CacheTier
+
+    @property
+    def report(self) -> tuple[ReportEntry, ...]:
+        """The whole enforcement report, with the caller's pointers. Made on demand: an answer carries only counts."""
+        translate = self.contract.source_pointer
+        compiled = (replace(entry, pointer=translate(entry.pointer)) for entry in self.compiled_report)
+        return (*self.contract.annotations, *compiled)
 
     @property
     def key(self) -> ArtifactKey:
@@ -55,7 +62,7 @@ class BoundContract:
     @property
     def counts(self) -> Mapping[KeywordStatus, int]:
         """How many keywords met which fate."""
-        return Counter(entry.status for entry in self.report)
+        return Counter(entry.status for entry in (*self.contract.annotations, *self.compiled_report))
 
     @property
     def compile_cpu_ms(self) -> float:

@@ -44,7 +44,7 @@ def test_developer_is_system_and_text_parts_are_joined() -> None:
 
 
 def test_an_assistant_turn_as_the_client_dumps_it_is_taken() -> None:
-    turn = {
+    turn: dict[str, Any] = {
         "role": "assistant", "content": "x", "refusal": None, "audio": None, "function_call": None, "tool_calls": None,
         "annotations": [],
     }  # fmt: skip
@@ -199,7 +199,7 @@ def test_explain_takes_a_contract_or_a_response_format() -> None:
     inline = read_explain_request({"contract": {"kind": "json_schema", "schema": True}, "strict": True}).contract
     assert isinstance(inline, InlineContract)
     assert (inline.schema, inline.strict, inline.param) == (True, True, "contract.schema")
-    sent = {"type": "json_schema", "json_schema": {"name": "a", "schema": {}, "strict": True}}
+    sent: Any = {"type": "json_schema", "json_schema": {"name": "a", "schema": {}, "strict": True}}
     shaped = read_explain_request({"response_format": sent}).contract
     assert isinstance(shaped, InlineContract)
     assert shaped.strict
