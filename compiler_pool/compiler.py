@@ -13,14 +13,10 @@ from compiler_pool.trial import CompileFailed, Passed, TrialFailed, compile_erro
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import LimitClass, TrialBudget
 from policy.rejection import Rejection, RejectionCode
+from registry.canonical import read_canonical
 from registry.contract import ContractKind, JsonValue
 from registry.errors import ContractRejectedError
-from registry.parsing import parse_json
 from registry.pointers import join
-
-CANONICAL_MAX_BYTES = 32 * 1024 * 1024
-CANONICAL_MAX_NESTING = 1_024
-"""The caller's own limits held when the contract was read; these only keep a stranger's text from hurting a worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +66,7 @@ def compile_contract(
         message = f"contracts of kind {kind!r} are not compiled yet"
         return _refused([Rejection(code=RejectionCode.UNSUPPORTED_KIND, message=message)], (), started)
     try:
-        schema = parse_json(canonical_text, max_bytes=CANONICAL_MAX_BYTES, max_nesting=CANONICAL_MAX_NESTING)
+        schema = read_canonical(canonical_text)
     except ContractRejectedError as error:
         return _refused(error.rejections, (), started)
     return _compile_schema(schema, tokenizer, policy, limits, started)
