@@ -58,7 +58,10 @@ class _Writer:
         root = self._merged.graph.root
         if self._merged.root in self._shared:
             schema: JsonValue = self._reference(root)
-            self._sources[""] = self._node(root).source
+            # The caller's root may have been a reference itself, or the recursion's own first schema.
+            was_reference = self._node(0).alias is not None
+            self._sources["/$ref"] = (self._node(0).edges[0].reference if was_reference else None) or ""
+            self._sources[""] = ""
         else:
             schema = self._body(root, "", 0)
         definitions: dict[str, JsonValue] = {}
