@@ -92,7 +92,8 @@ def test_a_stream_joins_to_the_unstreamed_answer(product: Product) -> None:
     assert reasons == ["stop"]
     assert chunks[-1].choices == []
     assert chunks[-1].usage == whole.usage
-    terminal = [chunk.model_extra["schemagate"] for chunk in chunks if (chunk.model_extra or {}).get("schemagate")]
+    extensions = [(chunk.model_extra or {}).get("schemagate") for chunk in chunks]
+    terminal = [extension for extension in extensions if extension]
     assert [event["completion"] for event in terminal] == ["complete"]
 
 
