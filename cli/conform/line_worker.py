@@ -32,15 +32,19 @@ WALL_PER_CPU_SECOND = 4.0
 class LineWorker:
     """Answers one line at a time. Every line gets its answer, whatever it does to the child."""
 
-    def __init__(self, process: WorkerProcess, config: Mapping[str, JsonLike], limits: LimitClass) -> None:
+    def __init__(
+        self, process: WorkerProcess, config: Mapping[str, JsonLike], limits: LimitClass, *, entry: str
+    ) -> None:
         self._process = process
+        self._entry = entry
         self._config = config
         self._limits = limits
 
     @classmethod
-    async def start(cls, config: Mapping[str, JsonLike], limits: LimitClass) -> Self:
+    async def start(cls, config: Mapping[str, JsonLike], limits: LimitClass, *, entry: str = ENTRY) -> Self:
         """Start the child and wait until its tokenizer is loaded. Raises `compiler_pool.errors.WorkerStartError`."""
-        return cls(await WorkerProcess.start(ENTRY, config, budget=limits.compile), config, limits)
+        process = await WorkerProcess.start(entry, config, budget=limits.compile)
+        return cls(process, config, limits, entry=entry)
 
     async def close(self) -> None:
         """Kill the child."""
@@ -57,7 +61,7 @@ class LineWorker:
                 message=f"The line has {line.num_bytes} bytes; at most {MAX_LINE_BYTES} are read.",
             )
         if not self._process.is_alive:
-            self._process = await WorkerProcess.start(ENTRY, self._config, budget=self._limits.compile)
+            self._process = await WorkerProcess.start(self._entry, self._config, budget=self._limits.compile)
         started = time.perf_counter()
         outcome = await self._process.run(contract_job(line.data), budget=self._limits.compile)
         if not isinstance(outcome, JobFinished):
