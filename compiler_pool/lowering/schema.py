@@ -13,7 +13,7 @@ from compiler_pool.lowering.disjoint import DisjointnessProof
 from compiler_pool.lowering.idle import IN_PLACE, is_anything, is_idle
 from compiler_pool.lowering.numbers import BOUNDS, Number, as_number, integral_bounds, narrow_zero
 from compiler_pool.lowering.outcome import Ledger
-from compiler_pool.lowering.strings import anchored, format_schemas, needs_unicode_escape
+from compiler_pool.lowering.strings import anchored, format_schema, needs_unicode_escape
 from compiler_pool.lowering.values import inexact_bound, inexact_divisor, inexact_literal
 from policy.capability import LLGUIDANCE_1_9_1, KeywordUse, Plan, negotiate
 from policy.enforcement import EnforcementPolicy, KeywordStatus, Unknown
@@ -182,9 +182,9 @@ class SchemaPass:
 
     def _format(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
         pointer, name = join(draft.pointer, keyword), str(value)
-        schemas = format_schemas(name)
-        if schemas is not None:
-            draft.together += schemas
+        schema = format_schema(name)
+        if schema is not None:
+            draft.together.append(schema)
             self._enforced(pointer, keyword)
         elif name in KNOWN_FORMATS:
             self._ledger.unsupported(pointer, keyword, value, f"no exact expression for format {name!r}")

@@ -18,15 +18,10 @@ def anchored(pattern: str) -> str:
     return f"^(?:{full_match_pattern(pattern)})$"
 
 
-def format_schemas(name: str) -> list[JsonValue] | None:
-    """Schemas that together hold strings, and nothing else, to the format; None where it has no exact expression."""
-    shape = FORMATS.get(name)
-    if shape is None:
-        return None
-    schemas: list[JsonValue] = [{"pattern": f"^(?:{pattern})$"} for pattern in shape.patterns]
-    if shape.max_length is not None:
-        schemas.append({"maxLength": shape.max_length})
-    return schemas
+def format_schema(name: str) -> "JsonValue | None":
+    """A schema that holds strings, and nothing else, to the format; None where it has no exact expression."""
+    pattern = FORMATS.get(name)
+    return None if pattern is None else {"pattern": f"^(?:{pattern})$"}
 
 
 def needs_unicode_escape(value: JsonValue) -> bool:
