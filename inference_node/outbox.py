@@ -1,0 +1,54 @@
+"""Carries one sequence's events from the step loop's thread to the connection that reads them.
+
+A slow reader costs the step loop nothing and the node little: events that wait are merged, so that one outbox never
+holds more than one sequence's text, which the context bounds.
+"""
+
+import asyncio
+from threading import Lock
+
+from inference_node.protocol import Finish, GenerateEvent, TokenEvent
+
+
+class Outbox:
+    """One writer, on any thread; one reader, on the event loop that made it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lock = Lock()
+        self._waiting: list[GenerateEvent] = []
+        self._arrived = asyncio.Event()
+
+    def put(self, event: GenerateEvent) -> None:
+        """Take the next event. After the reader's event loop is gone, events go nowhere."""
+        with self._lock:
+            was_empty = not self._waiting
+            self._waiting.append(event)
+        if was_empty:
+            try:
+                self._loop.call_soon_threadsafe(self._arrived.set)
+            except RuntimeError:  # the loop is closed: nobody reads
+                return
+
+    async def next_events(self) -> list[GenerateEvent]:
+        """Wait for events; all that wait, token events merged into one. The last list ends with `Finish`."""
+        await self._arrived.wait()
+        self._arrived.clear()
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        return _merged(waiting)
+
+
+def _merged(events: list[GenerateEvent]) -> list[GenerateEvent]:
+    tokens = [event for event in events if isinstance(event, TokenEvent)]
+    others = [event for event in events if not isinstance(event, TokenEvent)]
+    if len(tokens) < 2:
+        return events
+    merged = TokenEvent(
+        text="".join(event.text for event in tokens),
+        token_ids=[token_id for event in tokens for token_id in event.token_ids],
+        num_forced_tokens=sum(event.num_forced_tokens for event in tokens),
+        accepting=tokens[-1].accepting,
+    )
+    before = [event for event in others if not isinstance(event, Finish)]
+    return [*before, merged, *(event for event in others if isinstance(event, Finish))]
