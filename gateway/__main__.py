@@ -27,6 +27,7 @@ def main() -> int:
         log_config=None,
         access_log=False,
         server_header=False,
+        ws="none",
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
     uvicorn.Server(config).run()

@@ -1,0 +1,135 @@
+"""Keys: what is kept of them, who is let in, and how soon a revoked one is not."""
+
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from cli.key import app as key_command
+from gateway.auth.authenticator import Authenticator
+from gateway.auth.bootstrap import BOOTSTRAP_TENANT, make_bootstrap_key
+from gateway.auth.issue import issue_key
+from gateway.auth.keys import ApiKey, Pepper
+from gateway.auth.store import KeyStore
+from gateway.errors import UnauthenticatedError
+from gateway.identifiers import KeyId, TenantId
+
+PEPPER = "a pepper only for tests"
+NOW = datetime.now(UTC)
+
+
+def url(directory: Path) -> str:
+    return f"sqlite+aiosqlite:///{directory / 'keys.db'}"
+
+
+def test_a_key_is_read_as_it_was_written() -> None:
+    key = ApiKey.generate()
+    assert ApiKey.read(key.text) == key
+    assert key.text.startswith(f"sg_{key.key_id}_")
+    assert key.secret not in repr(key)
+
+
+@given(st.text() | st.from_regex(r"sg_[0-9a-f]{0,20}_[A-Za-z0-9_-]{0,50}", fullmatch=True))
+def test_any_text_is_a_key_or_none(text: str) -> None:
+    key = ApiKey.read(text)
+    assert key is None or key.text == text
+
+
+def test_a_short_pepper_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 16"):
+        Pepper("short")
+
+
+def test_digests_depend_on_pepper_id_and_secret_and_partitions_are_not_digests() -> None:
+    key, pepper = ApiKey.generate(), Pepper(PEPPER)
+    other = ApiKey(key_id=KeyId("0" * 16), secret=key.secret)
+    assert len({pepper.digest(key), pepper.digest(other), Pepper(PEPPER + "!").digest(key)}) == 3
+    assert "tenant" not in pepper.partition(TenantId("tenant"))
+    assert pepper.partition(TenantId("a")) != pepper.partition(TenantId("b"))
+
+
+async def test_no_secret_reaches_the_database(tmp_path: Path) -> None:
+    text = await make_bootstrap_key(database_url=url(tmp_path), pepper=PEPPER)
+    key = ApiKey.read(text)
+    assert key is not None
+    with sqlite3.connect(tmp_path / "keys.db") as connection:
+        dump = "\n".join(connection.iterdump())
+    connection.close()
+    assert key.key_id in dump
+    assert key.secret not in dump
+
+
+async def test_a_bootstrap_key_replaces_the_one_before_and_no_other(tmp_path: Path) -> None:
+    first = await make_bootstrap_key(database_url=url(tmp_path), pepper=PEPPER)
+    store = await KeyStore.open(url(tmp_path))
+    mine = await issue_key(store, Pepper(PEPPER), tenant=BOOTSTRAP_TENANT, label="mine", at=NOW)
+    second = await make_bootstrap_key(database_url=url(tmp_path), pepper=PEPPER)
+    gate = Authenticator(store, Pepper(PEPPER))
+    for good in (second, mine.text):
+        assert (await gate.authenticate(f"Bearer {good}")).tenant == BOOTSTRAP_TENANT
+    with pytest.raises(UnauthenticatedError):
+        await gate.authenticate(f"Bearer {first}")
+    await store.close()
+
+
+async def test_a_revoked_key_is_refused_once_the_cache_is_a_second_old(tmp_path: Path) -> None:
+    now = 100.0
+    store = await KeyStore.open(url(tmp_path))
+    key = await issue_key(store, Pepper(PEPPER), tenant=TenantId("t"), label="", at=NOW)
+    gate = Authenticator(store, Pepper(PEPPER), cache_seconds=60, monotonic=lambda: now)
+    await gate.authenticate(f"Bearer {key.text}")
+    assert await store.revoke(key.key_id, at=NOW)
+    assert not await store.revoke(key.key_id, at=NOW)
+    now = 100.99
+    await gate.authenticate(f"Bearer {key.text}")
+    now = 101.0
+    with pytest.raises(UnauthenticatedError):
+        await gate.authenticate(f"Bearer {key.text}")
+    await store.close()
+
+
+async def test_an_expired_key_is_refused_even_while_it_is_cached(tmp_path: Path) -> None:
+    store = await KeyStore.open(url(tmp_path))
+    pepper = Pepper(PEPPER)
+    past = await issue_key(store, pepper, tenant=TenantId("t"), label="", at=NOW, expires_at=NOW - timedelta(days=1))
+    future = await issue_key(store, pepper, tenant=TenantId("t"), label="", at=NOW, expires_at=NOW + timedelta(days=1))
+    gate = Authenticator(store, pepper)
+    await gate.authenticate(f"bearer {future.text}")
+    with pytest.raises(UnauthenticatedError):
+        await gate.authenticate(f"Bearer {past.text}")
+    await store.close()
+
+
+async def test_a_good_id_with_another_secret_is_refused(tmp_path: Path) -> None:
+    store = await KeyStore.open(url(tmp_path))
+    key = await issue_key(store, Pepper(PEPPER), tenant=TenantId("t"), label="", at=NOW)
+    forged = ApiKey(key_id=key.key_id, secret=ApiKey.generate().secret)
+    with pytest.raises(UnauthenticatedError):
+        await Authenticator(store, Pepper(PEPPER)).authenticate(f"Bearer {forged.text}")
+    with pytest.raises(UnauthenticatedError):
+        await Authenticator(store, Pepper("another pepper, as long")).authenticate(f"Bearer {key.text}")
+    await store.close()
+
+
+def test_the_command_makes_lists_and_revokes_keys(tmp_path: Path) -> None:
+    run = CliRunner()
+    environment = {"SCHEMAGATE_GATEWAY_DATABASE_URL": url(tmp_path), "SCHEMAGATE_GATEWAY_KEY_PEPPER": PEPPER}
+    made = run.invoke(key_command, ["create", "acme", "--label", "ci", "--expires-in-days", "3"], env=environment)
+    key = ApiKey.read(made.output.strip())
+    assert key is not None, made.output
+    listed = run.invoke(key_command, ["list", "--tenant", "acme"], env=environment).output
+    assert listed.split("\t")[:3] == [key.key_id, "acme", "live"]
+    assert key.secret not in listed
+    assert run.invoke(key_command, ["revoke", key.key_id], env=environment).exit_code == 0
+    assert "revoked" in run.invoke(key_command, ["list"], env=environment).output
+    again = run.invoke(key_command, ["revoke", key.key_id], env=environment)
+    assert again.exit_code == 1
+
+
+def test_the_command_refuses_a_pepper_that_is_too_short(tmp_path: Path) -> None:
+    environment = {"SCHEMAGATE_GATEWAY_DATABASE_URL": url(tmp_path), "SCHEMAGATE_GATEWAY_KEY_PEPPER": "x"}
+    assert CliRunner().invoke(key_command, ["create", "acme"], env=environment).exit_code == 2
