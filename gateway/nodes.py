@@ -13,6 +13,7 @@ import structlog
 
 from compiler_pool.artifact import ArtifactKey, TokenizerDigest
 from gateway.errors import BackendError, ModelNotFoundError, NodeLostError, NodeRefusedError, NoNodeError
+from gateway.stages import Stage, StageClock
 from inference_node.client import NodeClient
 from inference_node.errors import NodeFaultError, NodeUnavailableError
 from inference_node.protocol import GenerateEvent, GenerateRequest, NodeIdentity, Started
@@ -132,9 +133,11 @@ class NodeDirectory:
 
     @asynccontextmanager
     async def open(
-        self, offer: ModelOffer, request: GenerateRequest, artifact: SignedArtifact | None
+        self, offer: ModelOffer, request: GenerateRequest, artifact: SignedArtifact | None, clock: StageClock
     ) -> AsyncIterator[OpenSequence]:
         """Begin to decode on the least busy node that may; leaving the block ends the sequence.
+
+        Waiting for the node's first event is decoding (the node may queue); handing it an artifact is routing.
 
         Raises:
             NoNodeError: no live node has this model with this tokenizer.
@@ -144,12 +147,14 @@ class NodeDirectory:
         failure: BackendError = NoNodeError(
             "no inference node serves this model now; ask again", retry_after_seconds=_RETRY_SECONDS
         )
-        for node in self._candidates(offer):
+        with clock.time(Stage.ROUTE):
+            candidates = self._candidates(offer)
+        for node in candidates:
             async with AsyncExitStack() as stack:
                 node.num_open += 1
                 stack.callback(_closed, node)
                 try:
-                    opened = await _begin(node, request, artifact, stack)
+                    opened = await _begin(node, request, artifact, stack, clock)
                 except NodeUnavailableError as error:
                     node.mark_down(error.reason)
                     failure = NodeLostError()
@@ -176,15 +181,18 @@ class NodeDirectory:
 
 
 async def _begin(
-    node: Node, request: GenerateRequest, artifact: SignedArtifact | None, stack: AsyncExitStack
+    node: Node, request: GenerateRequest, artifact: SignedArtifact | None, stack: AsyncExitStack, clock: StageClock
 ) -> OpenSequence:
     try:
-        return await _first_event(node, request, stack)
+        with clock.time(Stage.DECODE):
+            return await _first_event(node, request, stack)
     except NodeFaultError as error:
         if error.fault.code != "artifact_required" or artifact is None:
             raise
-    await node.client.put_artifact(artifact.key, artifact.frame)
-    return await _first_event(node, request, stack)
+    with clock.time(Stage.ROUTE):
+        await node.client.put_artifact(artifact.key, artifact.frame)
+    with clock.time(Stage.DECODE):
+        return await _first_event(node, request, stack)
 
 
 async def _first_event(node: Node, request: GenerateRequest, stack: AsyncExitStack) -> OpenSequence:

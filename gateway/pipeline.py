@@ -90,9 +90,8 @@ class Pipeline:
                 stop=list(intent.stop),
             )
             async with AsyncExitStack() as stack:
-                opening = self._nodes.open(offer, request, None if bound is None else bound.signed)
-                with clock.time(Stage.ROUTE):
-                    sequence = await _before(deadline, stack.enter_async_context(opening))
+                opening = self._nodes.open(offer, request, None if bound is None else bound.signed, clock)
+                sequence = await _before(deadline, stack.enter_async_context(opening))
                 yield Generation(
                     sequence,
                     offer=offer,

@@ -9,16 +9,11 @@ _log = structlog.get_logger(__name__)
 
 
 class Poller:
-    """Runs `refresh` every `seconds`, and at once when woken. `refresh` turns the failures it knows into state."""
+    """Runs `refresh` every `seconds`. `refresh` turns the failures it knows into state."""
 
     def __init__(self, refresh: Callable[[], Awaitable[None]], *, seconds: float) -> None:
         self._refresh = refresh
         self._seconds = seconds
-        self._woken = asyncio.Event()
-
-    def wake(self) -> None:
-        """Ask now: something that was seen says that the last answer is out of date."""
-        self._woken.set()
 
     async def look(self) -> None:
         """Ask once. What `refresh` did not foresee is logged, and asked again next time."""
@@ -30,10 +25,5 @@ class Poller:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            self._woken.clear()
+            await asyncio.sleep(self._seconds)
             await self.look()
-            try:
-                async with asyncio.timeout(self._seconds):
-                    await self._woken.wait()
-            except TimeoutError:
-                continue
