@@ -10,6 +10,7 @@ GatewayError
 │   ├── ModelNotFoundError
 │   ├── ContractNotFoundError
 │   └── ContractRefusedError      one or more rejections, by pointer
+├── StoreUnavailableError         the database of keys does not answer
 ├── BudgetRefusedError            a tenant's own limit
 ├── CompilerError
 │   ├── CompilerUnavailableError  no pool, or it is full
@@ -130,6 +131,13 @@ class ContractRefusedError(RequestError):
         super().__init__(rejections[0].message)
         self.rejections = rejections
         self.param = param
+
+
+class StoreUnavailableError(GatewayError):
+    """Keys cannot be checked, so nobody is let in."""
+
+    def __init__(self) -> None:
+        super().__init__("the gateway's database does not answer; ask again")
 
 
 class BudgetRefusedError(GatewayError):

@@ -28,6 +28,7 @@ from gateway.errors import (
     NoNodeError,
     OutputError,
     SlowBodyError,
+    StoreUnavailableError,
     UnauthenticatedError,
 )
 from gateway.problem_rows import (
@@ -113,6 +114,10 @@ def problem_of(error: GatewayError) -> Problem:  # noqa: C901, PLR0911, PLR0912 
             return Problem(status=404, type=INVALID, code="model_not_found", message=str(error), param="model")
         case ContractNotFoundError():
             return Problem(status=404, type=INVALID, code="contract_not_found", message=str(error), param="contract")
+        case StoreUnavailableError():
+            return Problem(
+                status=503, type=SERVER, code="store_unavailable", message=str(error), headers=_retry_headers(1)
+            )
         case BudgetRefusedError():
             return _over_budget(error)
         case CompilerUnavailableError():

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from typing import Self
 
 from sqlalchemy import DateTime, ForeignKey, String, select, text, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from gateway.errors import StoreUnavailableError
 from gateway.identifiers import KeyId, TenantId
 
 
@@ -109,10 +110,17 @@ class KeyStore:
             )
 
     async def find(self, key_id: KeyId) -> KeyRecord | None:
-        """The key of that id, live or not."""
-        async with self._sessions() as session:
-            row = await session.get(_KeyRow, key_id)
-            return None if row is None else _record(row)
+        """The key of that id, live or not.
+
+        Raises:
+            StoreUnavailableError: the database does not answer; nothing is known of the key.
+        """
+        try:
+            async with self._sessions() as session:
+                row = await session.get(_KeyRow, key_id)
+        except SQLAlchemyError as error:
+            raise StoreUnavailableError from error
+        return None if row is None else _record(row)
 
     async def records(self, tenant: TenantId | None = None) -> Sequence[KeyRecord]:
         """Every key, or a tenant's, oldest first."""

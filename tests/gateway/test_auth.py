@@ -17,6 +17,7 @@ from gateway.auth.keys import ApiKey, Pepper
 from gateway.auth.store import KeyStore
 from gateway.errors import UnauthenticatedError
 from gateway.identifiers import KeyId, TenantId
+from tests.gateway.twins import gateway_with
 
 PEPPER = "a pepper only for tests"
 NOW = datetime.now(UTC)
@@ -113,6 +114,15 @@ async def test_a_good_id_with_another_secret_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnauthenticatedError):
         await Authenticator(store, Pepper("another pepper, as long")).authenticate(f"Bearer {key.text}")
     await store.close()
+
+
+async def test_a_database_that_fails_lets_nobody_in_and_says_so(tmp_path: Path) -> None:
+    async with gateway_with(tmp_path, poll_seconds=30) as world:
+        with sqlite3.connect(tmp_path / "gateway.db") as connection:
+            connection.execute("DROP TABLE api_keys")
+        connection.close()
+        response = await world.client.get("/v1/models")
+    assert (response.status_code, response.json()["error"]["code"]) == (503, "store_unavailable")
 
 
 def test_the_command_makes_lists_and_revokes_keys(tmp_path: Path) -> None:

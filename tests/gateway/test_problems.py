@@ -26,6 +26,7 @@ from gateway.errors import (
     OutputError,
     RequestFault,
     SlowBodyError,
+    StoreUnavailableError,
     UnauthenticatedError,
 )
 from gateway.problem_rows import NODE_FAULTS, REASONS, REJECTIONS, REQUEST_FAULTS
@@ -40,6 +41,7 @@ EVERY_ERROR: tuple[GatewayError, ...] = (
     BodyTooLargeError(limit_bytes=1, observed_bytes=2),
     SlowBodyError(limit_seconds=1),
     UnauthenticatedError(missing=True),
+    StoreUnavailableError(),
     ModelNotFoundError("x", offered=("y",)),
     ContractNotFoundError("x@prod"),
     ContractRefusedError((REFUSAL,), param="response_format.json_schema.schema"),
