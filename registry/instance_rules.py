@@ -84,7 +84,6 @@ class InstanceRules:
         return Constraint(keyword=keyword, pointer=pointer, sizes=sizes, reason=reason, blames=blames)
 
     def _one_type(self, keyword: str, index: int, size: int, reason: str, blames: int | None = None) -> Constraint:
-        size = NONE if size >= NONE else min(size, LARGE)
         sizes = tuple(size if i == index else least for i, least in enumerate(FREE))
         return self._demand(keyword, sizes, reason, blames)
 
@@ -113,7 +112,7 @@ class InstanceRules:
         if shortest:
             is_possible = shortest <= count(assertions, "maxLength", NONE)
             reason = "`minLength` is above `maxLength`"
-            yield self._one_type("minLength", STRING, 2 + shortest if is_possible else NONE, reason)
+            yield self._one_type("minLength", STRING, min(2 + shortest, LARGE) if is_possible else NONE, reason)
 
     def _conditional(self, sizes: Mapping[int, Sizes]) -> Constraint:
         test, then, otherwise = (
@@ -135,7 +134,7 @@ class InstanceRules:
         if num_found:
             target = self._targets["contains"][None]
             size = min(sizes[target])
-            total = NONE if size >= NONE else 2 + num_found * (size + 1) - 1
+            total = NONE if size >= NONE else min(1 + num_found * (size + 1), LARGE)
             yield self._one_type("contains", ARRAY, total, "No item can be what `contains` asks for", target)
         if not num_items:
             return
@@ -157,7 +156,7 @@ class InstanceRules:
             total += num_rest * size
         else:
             total += num_rest
-        yield self._one_type("minItems" if least else "contains", ARRAY, total, "The array is too long")
+        yield self._one_type("minItems" if least else "contains", ARRAY, min(total, LARGE), "The array is too long")
 
     def _object(self, sizes: Mapping[int, Sizes]) -> Iterator[Constraint]:
         assertions = self._node.assertions
@@ -189,7 +188,8 @@ class InstanceRules:
                 NONE,
                 "More members are required than `additionalProperties` leaves",
             )
-        yield self._one_type("required" if self._required else "minProperties", OBJECT, total, "The object is too long")
+        keyword = "required" if self._required else "minProperties"
+        yield self._one_type(keyword, OBJECT, min(total, LARGE), "The object is too long")
 
     def _num_possible_members(self, sizes: Mapping[int, Sizes]) -> int:
         """How many members an object can have, where only declared ones may be there."""

@@ -45,7 +45,8 @@ SAME: list[tuple[str, Any, Any]] = [
     ("definitions under other names",
      {"items": {"$ref": "#/$defs/x"}, "contains": {"$ref": "#/$defs/x"}, "$defs": {"x": _LONG}},
      {"items": {"$ref": "#/definitions/y"}, "contains": {"$ref": "#/definitions/y"}, "definitions": {"y": _LONG}}),
-    ("a reference into the schema", {"items": _LONG, "contains": _LONG}, {"items": _LONG, "contains": {"$ref": "#/items"}}),
+    ("a reference into the schema", {"items": _LONG, "contains": _LONG},
+     {"items": _LONG, "contains": {"$ref": "#/items"}}),
     ("references to references", {"items": _LONG},
      {"items": {"$ref": "#/$defs/x"}, "$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"$ref": "#/$defs/z"}, "z": _LONG}}),
     ("a reference by anchor", {"items": _LONG},
@@ -98,7 +99,8 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
          "a": {"type": "object", "properties": {"next": {"$ref": "#/$defs/b"}}},
          "b": {"type": "object", "properties": {"next": {"$ref": "#/$defs/a"}}, "maxProperties": 1},
      }}),
-    ("a name that looks like a keyword", {"properties": {"type": {"const": "null"}}}, {"properties": {"title": {"const": "null"}}}),
+    ("a name that looks like a keyword",
+     {"properties": {"type": {"const": "null"}}}, {"properties": {"title": {"const": "null"}}}),
     ("a name with a slash", {"properties": {"a/b": {"type": "null"}}}, {"properties": {"a~1b": {"type": "null"}}}),
 ]  # fmt: skip
 

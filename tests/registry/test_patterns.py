@@ -1,3 +1,4 @@
+import contextlib
 import re
 
 import pytest
@@ -16,7 +17,7 @@ def finds(pattern: str, text: str) -> bool:
 @pytest.mark.parametrize(
     ("pattern", "matching", "other"),
     [
-        (r"^\d$", "7", "٧"),  # ARABIC-INDIC DIGIT SEVEN is a digit to Rust
+        (r"^\d$", "7", "\u0667"),  # ARABIC-INDIC DIGIT SEVEN is a digit to Rust
         (r"^\w$", "_", "é"),
         (r"^\W$", "é", "a"),
         (r"^\s$", "\ufeff", "\u0085"),
@@ -51,7 +52,7 @@ def finds(pattern: str, text: str) -> bool:
 )
 def test_what_ecma_262_means_is_what_re2_finds(pattern: str, matching: str, other: str) -> None:
     assert finds(pattern, matching)
-    assert not finds(pattern, other) if other != "\ud7ff" else True
+    assert not finds(pattern, other)
 
 
 @pytest.mark.parametrize(
@@ -87,10 +88,8 @@ def test_depth_costs_no_stack() -> None:
 
 @pytest.mark.parametrize("pattern", ["[[:" * 20_000, r"\p{" * 20_000, "{1" * 50_000, "(?<a" * 20_000, "a{0" * 30_000])
 def test_hostile_patterns_are_read_in_one_pass(pattern: str) -> None:
-    try:
+    with contextlib.suppress(UnsupportedPatternError):
         translate_pattern(pattern)
-    except UnsupportedPatternError:
-        pass
 
 
 # Only what Python's `re` and ECMA-262 mean alike: on ASCII, without `$` (which may stand before a last line feed).
@@ -112,11 +111,11 @@ _PATTERNS = st.recursive(
 )
 
 
-@given(_PATTERNS, st.booleans(), st.lists(st.text("ab0_ -.&~\n", max_size=8), min_size=1, max_size=8))
+@given(_PATTERNS, st.sampled_from(["", "^"]), st.lists(st.text("ab0_ -.&~\n", max_size=8), min_size=1, max_size=8))
 def test_re2_agrees_with_python_wherever_python_agrees_with_ecma_262(
-    pattern: str, is_anchored: bool, texts: list[str]
+    pattern: str, anchor: str, texts: list[str]
 ) -> None:
-    whole = f"^{pattern}" if is_anchored else pattern
+    whole = anchor + pattern
     compiled = re2.compile(translate_pattern(whole))
     reference = re.compile(whole, re.ASCII)
     for text in texts:

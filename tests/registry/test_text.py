@@ -24,11 +24,10 @@ def test_a_number_has_one_spelling(literal: str, spelling: str) -> None:
     assert canonical_number(value) == spelling
 
 
-@given(st.integers(1, 10**40), st.integers(-380, 350), st.booleans())
+@given(st.integers(1, 10**40), st.integers(-380, 350), st.sampled_from(["", "-"]))
 def test_equal_numbers_have_equal_spellings_and_spellings_keep_the_number(
-    coefficient: int, exponent: int, is_negative: bool
+    coefficient: int, exponent: int, sign: str
 ) -> None:
-    sign = "-" if is_negative else ""
     value = exact_number(f"{sign}{coefficient}e{exponent}")
     padded = exact_number(f"{sign}{coefficient}000e{exponent - 3}")
     assert value is not None
