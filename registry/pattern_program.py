@@ -22,8 +22,8 @@ MAX_KEPT: Final = 32
 _MAX_REPEAT_PRODUCT: Final = 1_000
 """RE2's own bound on nested counted repeats; what is above it is written as several repeats in a row."""
 
-_MAX_EXPANDED_NODES: Final = 20_000
-"""Of a tree whose repeats were written out; no program of 2 MiB has more."""
+_MAX_EXPANDED_NODES: Final = 100_000
+"""Of a tree whose repeats were written out; few programs of 2 MiB have more."""
 
 _OPTIONS: Final = re2.Options()
 _OPTIONS.max_mem = MAX_PROGRAM_BYTES

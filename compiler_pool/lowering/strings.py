@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from compiler_pool.lowering.formats import FORMATS
 from registry.contract import JsonValue
 from registry.full_match import full_match_pattern
+from registry.pattern_program import pattern_program
 
 SINGLE_SPELLING_ESCAPES = '"\\bfnrt'
 """Escapes a generated string may use where names matter. With `\\u` allowed too, the engine excludes a declared name
@@ -14,7 +15,8 @@ _SHORT_ESCAPED = frozenset("\b\t\n\f\r")
 
 
 def anchored(pattern: str) -> str:
-    """A caller's pattern as the engine reads it. Raises UnsupportedPatternError."""
+    """A caller's pattern as the engine reads it, if the validator can run it too. Raises UnsupportedPatternError."""
+    pattern_program(pattern)
     return f"^(?:{full_match_pattern(pattern)})$"
 
 
