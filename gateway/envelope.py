@@ -35,8 +35,8 @@ def output_error(outcome: Outcome, record: RequestRecord) -> OutputError | None:
     if isinstance(outcome.verdict, Invalid) and outcome.classified.completion is CompletionClass.INVALID:
         pointer = outcome.verdict.pointer
         message = (
-            f"the finished answer breaks `{outcome.verdict.keyword}` at `{pointer or '/'}`, which is checked after "
-            "decoding; ask again, or rewrite the contract so that it can be enforced"
+            f"the finished answer does not satisfy the contract: `{outcome.verdict.keyword}` fails at "
+            f"{f'`{pointer}`' if pointer else 'the root'}; ask again"
         )
     return OutputError(
         reason,

@@ -4,14 +4,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Protocol
 
+import structlog
+
 from gateway.budget import Meter
 from gateway.completion import End, NotAsked, classify, needs_verdict
 from gateway.nodes import ModelOffer, OpenSequence
 from gateway.outcome import BoundContract, Outcome
 from gateway.stages import Stage, StageClock
-from gateway.validation.verdict import Verdict
+from gateway.validation.verdict import Invalid, Verdict
 from inference_node.errors import NodeUnavailableError
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent, Usage
+from policy.enforcement import KeywordStatus
+
+_log = structlog.get_logger(__name__)
 
 
 class Validator(Protocol):
@@ -115,6 +120,7 @@ class Generation:
                     text.encode(),
                     seconds=self._validation_seconds,
                 )
+            self._report_disagreement(self.bound, verdict)
         with self._clock.time(Stage.CLASSIFY):
             classified = classify(is_constrained=is_constrained, end=end, accepting=accepting, verdict=verdict)
         return Outcome(
@@ -128,6 +134,16 @@ class Generation:
             verdict=verdict,
             seed=self.seed,
         )
+
+    def _report_disagreement(self, bound: BoundContract, verdict: Verdict) -> None:
+        """A grammar that enforces everything and a judge that refuses: one of the two is wrong, and we must know."""
+        if isinstance(verdict, Invalid) and not bound.counts.get(KeywordStatus.CHECKED_AFTER):
+            _log.error(
+                "the judge refuses what the grammar enforced",
+                contract_digest=bound.contract.digest,
+                artifact_key=bound.key,
+                keyword=verdict.keyword,
+            )
 
     def _usage(self) -> Usage:
         """What was counted. The node's own count comes first: it knows of an end token that no event carried."""

@@ -14,7 +14,7 @@ from gateway.metrics import GatewayMetrics
 from gateway.problem_rows import REASONS
 from gateway.problems import internal_problem
 from gateway.record import RequestRecord
-from gateway.telemetry import record_error, record_outcome, request_span
+from gateway.telemetry import record_end, record_outcome, request_span
 from gateway.validation.verdict import Invalid, Unjudged, Valid
 
 _log = structlog.get_logger(__name__)
@@ -65,9 +65,7 @@ class Observed:
                 status = status or HTTPStatus.INTERNAL_SERVER_ERROR
                 if record.outcome is not None:
                     record_outcome(span, record.outcome)
-                elif record.error_code is not None:
-                    record_error(span, record.error_code)
-                span.set_attribute("http.response.status_code", status)
+                record_end(span, status=status, error_type=record.error_code)
                 self._count(record, status)
                 if record.route not in _PROBES:
                     write_audit(record, status=status)

@@ -3,6 +3,7 @@ own `schemagate.*`; both are mapped in this module only, because the conventions
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
@@ -65,11 +66,12 @@ def record_outcome(span: Span, outcome: Outcome) -> None:
                 "schemagate.cache.result": str(outcome.bound.tier),
             }
         )
-    if outcome.classified.reason is not None:
-        record_error(span, str(outcome.classified.reason))
 
 
-def record_error(span: Span, error_type: str) -> None:
-    """The request ended badly; `error_type` is from a closed list."""
-    span.set_attribute("error.type", error_type)
-    span.set_status(Status(StatusCode.ERROR))
+def record_end(span: Span, *, status: int, error_type: str | None) -> None:
+    """How it was answered. `error_type` is from a closed list; only our own failures make the span one."""
+    span.set_attribute("http.response.status_code", status)
+    if error_type is not None:
+        span.set_attribute("error.type", error_type)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or error_type == "internal_error":
+        span.set_status(Status(StatusCode.ERROR))

@@ -1,0 +1,87 @@
+"""The bounded cache, the stage clock, settings, and the owner of tasks."""
+
+import asyncio
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from gateway.bounded_cache import BoundedCache
+from gateway.settings import GatewaySettings
+from gateway.stages import Stage, StageClock
+from gateway.tasks import TaskOwner
+
+PEPPER = "a pepper only for tests"
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60))), st.integers(0, 100))
+def test_a_cache_never_holds_more_than_its_bound_and_knows_what_it_holds(
+    puts: list[tuple[int, int]], max_bytes: int
+) -> None:
+    cache: BoundedCache[int, int] = BoundedCache(max_bytes=max_bytes)
+    for key, size in puts:
+        cache.put(key, size, num_bytes=size)
+        assert cache.num_bytes <= max_bytes
+        assert cache.get(key) == (size if size <= max_bytes else None)
+    held = [value for key in range(10) if (value := cache.get(key)) is not None]
+    assert sum(held) == cache.num_bytes
+
+
+def test_the_least_recently_used_entry_goes_first() -> None:
+    cache: BoundedCache[str, int] = BoundedCache(max_bytes=2)
+    cache.put("a", 1, num_bytes=1)
+    cache.put("b", 2, num_bytes=1)
+    cache.get("a")
+    cache.put("c", 3, num_bytes=1)
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (1, None, 3)
+
+
+def test_overhead_is_everything_but_decoding() -> None:
+    clock = StageClock()
+    clock.add(Stage.DECODE, 100.0)
+    clock.add(Stage.PARSE, 0.002)
+    clock.add(Stage.PARSE, 0.001)
+    assert clock.overhead_seconds == pytest.approx(clock.elapsed_seconds - 100.0, abs=1.0)
+    assert clock.seconds[Stage.PARSE] == pytest.approx(0.003)
+    assert list(clock.seconds) == [Stage.PARSE, Stage.DECODE]
+    assert clock.server_timing().startswith("parse;dur=3, decode;dur=100000, total;dur=")
+
+
+def test_a_stage_is_timed_however_it_ends() -> None:
+    clock = StageClock()
+    with pytest.raises(ZeroDivisionError), clock.time(Stage.COMPILE):
+        raise ZeroDivisionError
+    assert Stage.COMPILE in clock.seconds
+
+
+def test_node_urls_are_a_comma_separated_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCHEMAGATE_GATEWAY_NODE_URLS", "http://a:1/, http://b:2")
+    assert GatewaySettings(key_pepper=PEPPER).node_urls == ("http://a:1", "http://b:2")
+    monkeypatch.setenv("SCHEMAGATE_GATEWAY_NODE_URLS", " , ")
+    with pytest.raises(ValidationError, match="at least one"):
+        GatewaySettings(key_pepper=PEPPER)
+
+
+def test_a_pepper_is_required_long_and_never_shown() -> None:
+    with pytest.raises(ValidationError):
+        GatewaySettings()
+    with pytest.raises(ValidationError):
+        GatewaySettings(key_pepper="short")
+    assert PEPPER not in repr(GatewaySettings(key_pepper=PEPPER))
+
+
+async def test_the_owner_logs_what_escapes_and_ends_what_runs() -> None:
+    owner = TaskOwner()
+
+    async def fails() -> None:
+        raise RuntimeError("escaped")
+
+    with structlog.testing.capture_logs() as lines:
+        failed = owner.start(fails(), name="fails")
+        endless = owner.start(asyncio.Event().wait(), name="endless")
+        await asyncio.wait([failed])
+        await owner.close()
+    assert endless.cancelled()
+    assert [line["task"] for line in lines] == ["fails"]
