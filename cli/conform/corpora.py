@@ -35,6 +35,10 @@ class CorpusCase:
     schema: Any
     instances: tuple[tuple[Any, bool], ...]
 
+    def schema_text(self) -> str:
+        """The schema as JSON text."""
+        return _text(self.schema)
+
     def question(self) -> str:
         """The line for conform."""
         contract = {"kind": "json_schema", "schema": self.schema}
