@@ -122,3 +122,17 @@ async def test_a_request_over_its_time_is_ended_and_typed(tmp_path: Path) -> Non
     assert '"reason":"deadline_passed"' in streamed.text
     assert streamed.text.endswith("data: [DONE]\n\n")
     assert node.num_open == 0
+
+
+async def test_a_gateway_that_is_told_to_stop_ends_what_is_in_progress(tmp_path: Path) -> None:
+    node, budget = never_ending(), ledger()
+    async with httpx.AsyncClient() as http, asyncio.timeout(20):
+        async with served_gateway(tmp_path, node=node, ledger=budget) as (url, key):
+            request = http.build_request(
+                "POST", url + CHAT, json=chat(stream=True), headers={"Authorization": f"Bearer {key}"}
+            )
+            response = await http.send(request, stream=True)
+            assert node.num_open == 1
+        await response.aclose()
+    assert node.num_open == 0
+    assert not budget.state_of(BOOTSTRAP_TENANT).reserved
