@@ -42,6 +42,7 @@ class WorkerProcess:
         self._budget = budget
         self._stderr: deque[bytes] = deque()
         self._is_alive = True
+        self._is_running = False
         # Owned here and awaited by `_reap`: the child must never block on a full pipe of complaints.
         self._complaints = asyncio.get_running_loop().create_task(self._keep_stderr_tail())
 
@@ -106,8 +107,13 @@ class WorkerProcess:
 
     async def run(self, payload: bytes, *, budget: ProcessBudget | None = None) -> JobOutcome:
         """Run one job. Cancelling this call kills the child: a job that nobody waits for must not keep a worker."""
-        budget = budget or self._budget
-        message = pack_job(payload, budget)
+        self._is_running = True
+        try:
+            return await self._run(pack_job(payload, budget or self._budget), budget or self._budget)
+        finally:
+            self._is_running = False
+
+    async def _run(self, message: bytes, budget: ProcessBudget) -> JobOutcome:
         started = time.monotonic()
         try:
             async with asyncio.timeout(budget.wall_seconds):
@@ -132,8 +138,14 @@ class WorkerProcess:
         return JobCrashed(reason=reason)
 
     async def close(self) -> None:
-        """Kill the child, whatever it does, and collect it."""
-        await self._reap()
+        """Kill the child, whatever it does, and collect it. A job in flight ends as crashed, and collects it itself."""
+        if not self._is_running:
+            await self._reap()
+            return
+        self._is_alive = False
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
 
     async def _autopsy(self, budget: ProcessBudget) -> JobOutcome:
         # It closed its end, so it is ending by itself: let it, so that the cause of death is its own.

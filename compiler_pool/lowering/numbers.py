@@ -39,15 +39,17 @@ def as_number(value: JsonValue) -> Number | None:
 
 
 def inexact(value: Number, *, max_digits: int) -> Inexact | None:
-    """Whether the engine would see another number than `value`."""
+    """Whether the engine would see another number than `value`. Whole numbers are exact up to 2^53, whatever digits."""
+    if _size(value) > MAX_EXACT_INTEGER:
+        return Inexact(reason="is beyond 2^53", digits=len(str(int(_size(value)))))
+    if isinstance(value, int):
+        return None
     digits = num_digits(value)
     if digits > max_digits:
         return Inexact(reason=f"has {digits} significant digits", digits=digits)
-    if _size(value) > MAX_EXACT_INTEGER:
-        return Inexact(reason="is beyond 2^53", digits=len(str(abs(int(value)))))
-    if value != 0 and _size(value) < SMALLEST_MAGNITUDE:
+    if _size(value) < SMALLEST_MAGNITUDE:
         return Inexact(reason="is closer to zero than 1e-15")
-    _, _, exponent = Decimal(value).as_tuple()
+    _, _, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     if -exponent > _MAX_SCALE:
         return Inexact(reason=f"has more than {_MAX_SCALE} decimal places")

@@ -1,0 +1,152 @@
+"""The compile as a whole: verdicts, places, costs, and contracts made to hurt."""
+
+from dataclasses import replace
+from importlib.metadata import version
+
+import pytest
+
+from compiler_pool.compiler import Compilation, CompiledContract, RefusedContract, compile_contract
+from compiler_pool.engine import ENGINE, ENGINE_VERSION
+from compiler_pool.trial import CompileFailed, Passed, TrialFailed, try_grammar
+from policy.enforcement import EnforcementPolicy, KeywordStatus
+from policy.limits import TENANT, UNLIMITED, LimitClass
+from policy.rejection import Rejection, RejectionCode
+from tests.compiler_pool.lowering.generation import tiny_tokenizer
+
+
+def _compile(text: str, limits: LimitClass = UNLIMITED) -> Compilation:
+    return compile_contract("json_schema", text, tokenizer=tiny_tokenizer(), policy=EnforcementPolicy(), limits=limits)
+
+
+def _rejection(text: str, limits: LimitClass = UNLIMITED) -> Rejection:
+    compilation = _compile(text, limits)
+    assert isinstance(compilation, RefusedContract), compilation
+    return compilation.rejections[0]
+
+
+def test_the_engine_that_artifacts_name_is_the_one_installed() -> None:
+    assert version(ENGINE) == ENGINE_VERSION
+
+
+def test_a_contract_becomes_a_grammar_with_report_and_cost() -> None:
+    compilation = _compile('{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}', TENANT)
+    assert isinstance(compilation, CompiledContract)
+    assert compilation.grammar.startswith("start: %json {")
+    assert {entry.pointer for entry in compilation.report} == {
+        "/type",
+        "/properties",
+        "/properties/a/type",
+        "/required",
+    }
+    assert len(compilation.passed.mask_seconds) == TENANT.trial.num_steps
+    assert 0 < compilation.passed.compile_seconds < compilation.cpu_seconds
+
+
+def test_the_same_contract_is_tried_the_same_way_twice() -> None:
+    text = '{"type":"array","items":{"enum":["a","b",1,null]}}'
+    first, second = _compile(text), _compile(text)
+    assert isinstance(first, CompiledContract)
+    assert isinstance(second, CompiledContract)
+    assert first.grammar == second.grammar
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "pointer"),
+    [
+        ('{"allOf":[{"type":"string"},{"const":3}]}', RejectionCode.UNSATISFIABLE, ""),
+        (
+            '{"type":"object","properties":{"a":{"allOf":[{"type":"string"},{"const":3}]}},"required":["a"]}',
+            RejectionCode.UNSATISFIABLE,
+            "/properties/a",
+        ),
+        (
+            '{"properties":{"x":{"items":{"patternProperties":{"a":{"type":"null"},"b":{"type":"string"}}}}}}',
+            RejectionCode.UNSUPPORTED_KEYWORD,
+            "/properties/x/items/patternProperties",
+        ),
+        (
+            '{"$ref":"#/$defs/d0","$defs":{"d0":{"patternProperties":{"a":{},"b":{}}}}}',
+            RejectionCode.UNSUPPORTED_KEYWORD,
+            "/$defs/d0/patternProperties",
+        ),
+        ("[1", RejectionCode.INVALID_JSON, ""),
+    ],
+)
+def test_a_refusal_names_the_smallest_place(text: str, code: RejectionCode, pointer: str) -> None:
+    rejection = _rejection(text)
+    assert (rejection.code, rejection.pointer) == (code, pointer)
+    assert "regex" not in rejection.message
+    assert "%json" not in rejection.message
+
+
+def test_a_keyword_that_the_engine_refused_is_marked_in_the_report() -> None:
+    compilation = _compile('{"patternProperties":{"a":{},"b":{}}}')
+    report = {entry.pointer: entry.status for entry in compilation.report}
+    assert report["/patternProperties"] is KeywordStatus.REJECTED
+
+
+def test_a_kind_that_is_not_compiled_is_refused_by_name() -> None:
+    compilation = compile_contract(
+        "lark", "start: /a/", tokenizer=tiny_tokenizer(), policy=EnforcementPolicy(), limits=TENANT
+    )
+    assert isinstance(compilation, RefusedContract)
+    assert compilation.rejections[0].code is RejectionCode.UNSUPPORTED_KIND
+
+
+def _optional(count: int) -> str:
+    return "{" + ",".join(f'"p{at}":{{"type":"integer"}}' for at in range(count)) + "}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type":"string","pattern":"^((a{1,30}){1,30}){1,30}$"}',
+        f'{{"type":"object","properties":{_optional(700)},"additionalProperties":false}}',
+        f'{{"anyOf":[{",".join(f"""{{"required":["r{at}"]}}""" for at in range(1500))}]}}',
+        '{"enum":[' + ",".join(f'"{at:05d}{"x" * 40}"' for at in range(900)) + "]}",
+        '{"type":"string","pattern":"^(' + "|".join(f"w{at:04d}" for at in range(3000)) + ')$"}',
+        '{"$ref":"#/$defs/d0","$defs":{' + ",".join(
+            f'"d{at}":{{"items":{{"$ref":"#/$defs/d{at + 1}"}}}}' for at in range(150)
+        ) + ',"d150":{}}}',
+        '{"type":"array","items":{"type":"string","maxLength":9999},"maxItems":9999}',
+    ],
+)  # fmt: skip
+def test_a_hostile_contract_ends_in_a_verdict(text: str) -> None:
+    compilation = _compile(text, TENANT)
+    if isinstance(compilation, CompiledContract):
+        assert compilation.passed.worst_mask_seconds <= TENANT.trial.max_step_seconds
+    else:
+        assert compilation.rejections[0].code in {RejectionCode.COMPILE_REFUSED, RejectionCode.TRIAL_FAILED}
+
+
+def test_a_grammar_that_leads_nowhere_fails_its_trial() -> None:
+    # A condition that only the end checks: the engine walks into it and finds nothing to say.
+    grammar = 'start: "a" b::0x0\nb::_ : "c" %if is_ones([0:1])\n'
+    outcome = try_grammar(grammar, tiny_tokenizer(), engine=TENANT.engine, trial=TENANT.trial)
+    assert isinstance(outcome, TrialFailed | CompileFailed)
+
+
+def test_a_grammar_that_trips_a_limit_while_decoding_fails_its_trial() -> None:
+    engine = replace(TENANT.engine, step_max_items=1)
+    outcome = try_grammar('start: %json {"type":"array"}', tiny_tokenizer(), engine=engine, trial=TENANT.trial)
+    assert outcome == TrialFailed(reason="engine_limit")
+
+
+def test_a_step_over_the_budget_fails_the_trial_with_its_time() -> None:
+    trial = replace(TENANT.trial, max_step_seconds=0.0)
+    outcome = try_grammar('start: %json {"type":"array"}', tiny_tokenizer(), engine=TENANT.engine, trial=trial)
+    assert isinstance(outcome, TrialFailed)
+    assert outcome.reason == "first_mask_too_slow"
+    assert outcome.observed_seconds is not None
+    assert outcome.observed_seconds > 0
+
+
+def test_text_that_is_no_grammar_fails_to_compile() -> None:
+    outcome = try_grammar("start: nothing", tiny_tokenizer(), engine=TENANT.engine, trial=TENANT.trial)
+    assert isinstance(outcome, CompileFailed)
+
+
+def test_a_finite_grammar_is_walked_to_its_end_many_times() -> None:
+    outcome = try_grammar('start: "yes" | "no"', tiny_tokenizer(), engine=TENANT.engine, trial=TENANT.trial)
+    assert isinstance(outcome, Passed)
+    assert len(outcome.mask_seconds) == TENANT.trial.num_steps

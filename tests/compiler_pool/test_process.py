@@ -1,0 +1,125 @@
+"""A pool of workers: replacement, the bounded line, deadlines, cancellation, closing."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import psutil
+import pytest
+
+from compiler_pool.errors import WorkerStartError
+from compiler_pool.job import JobCrashed, JobFinished, QueueFull
+from compiler_pool.process import WorkerPool
+from policy.limits import ProcessBudget
+
+ENTRY = "tests.compiler_pool.hostile_jobs:factory"
+BUDGET = ProcessBudget(cpu_seconds=5.0, wall_seconds=20.0, address_space_bytes=256 << 20, stack_bytes=16 << 20)
+
+
+async def _pool(num_workers: int, max_queued: int = 8, on_death: Callable[[str], None] = lambda _: None) -> WorkerPool:
+    return await WorkerPool.start(
+        ENTRY, {}, num_workers=num_workers, max_queued=max_queued, budget=BUDGET, on_death=on_death
+    )
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+async def test_a_lost_worker_costs_one_job_and_is_replaced() -> None:
+    heard: list[str] = []
+    pool = await _pool(1, on_death=heard.append)
+    try:
+        assert await pool.run(b"kill:11", budget=BUDGET, deadline_seconds=20) == JobCrashed(reason="signal SIGSEGV")
+        outcome = await pool.run(b"echo:still here", budget=BUDGET, deadline_seconds=20)
+        assert isinstance(outcome, JobFinished)
+        assert outcome.payload == b"still here"
+        assert pool.num_ready == 1
+        assert heard == ["signal SIGSEGV"]
+        assert pool.deaths == {"signal SIGSEGV": 1}
+    finally:
+        await pool.close()
+
+
+async def test_a_worker_that_dies_idle_is_replaced_when_it_is_wanted() -> None:
+    pool = await _pool(1)
+    try:
+        outcome = await pool.run(b"pid", budget=BUDGET, deadline_seconds=20)
+        assert isinstance(outcome, JobFinished)
+        psutil.Process(int(outcome.payload)).kill()
+        await _until(lambda: pool.num_ready == 0)
+        outcome = await pool.run(b"echo:x", budget=BUDGET, deadline_seconds=20)
+        assert isinstance(outcome, JobFinished)
+    finally:
+        await pool.close()
+
+
+async def test_jobs_beside_a_hostile_one_finish_as_usual() -> None:
+    pool = await _pool(2)
+    try:
+        hostile = asyncio.ensure_future(pool.run(b"spin", budget=BUDGET, deadline_seconds=20))
+        others = [await pool.run(b"echo:%d" % at, budget=BUDGET, deadline_seconds=20) for at in range(20)]
+        assert [job.payload for job in others if isinstance(job, JobFinished)] == [b"%d" % at for at in range(20)]
+        hostile.cancel()
+        await asyncio.gather(hostile, return_exceptions=True)
+        await _until(lambda: pool.num_ready == 2)
+        assert pool.deaths == {"cancelled": 1}
+    finally:
+        await pool.close()
+
+
+async def test_the_line_is_bounded_and_a_deadline_ends_the_wait() -> None:
+    pool = await _pool(1, max_queued=1)
+    try:
+        running = asyncio.ensure_future(pool.run(b"sleep:60", budget=BUDGET, deadline_seconds=60))
+        await asyncio.sleep(0)
+        waiting = asyncio.ensure_future(pool.run(b"echo:x", budget=BUDGET, deadline_seconds=0.2))
+        await _until(lambda: pool.num_queued == 1)
+        assert isinstance(await pool.run(b"echo:y", budget=BUDGET, deadline_seconds=60), QueueFull)
+        assert isinstance(await waiting, QueueFull)
+        assert pool.num_queued == 0
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    finally:
+        await pool.close()
+
+
+async def test_a_waiter_that_leaves_gives_its_turn_away() -> None:
+    pool = await _pool(1)
+    try:
+        running = asyncio.ensure_future(pool.run(b"sleep:0.3", budget=BUDGET, deadline_seconds=60))
+        await asyncio.sleep(0)
+        leaving = asyncio.ensure_future(pool.run(b"echo:leaving", budget=BUDGET, deadline_seconds=60))
+        staying = asyncio.ensure_future(pool.run(b"echo:staying", budget=BUDGET, deadline_seconds=60))
+        await _until(lambda: pool.num_queued == 2)
+        leaving.cancel()
+        outcome = await staying
+        assert isinstance(outcome, JobFinished)
+        assert outcome.payload == b"staying"
+        assert isinstance(await running, JobFinished)
+        assert pool.num_ready == 1
+    finally:
+        await pool.close()
+
+
+async def test_closing_leaves_no_process_and_no_waiter_behind() -> None:
+    pool = await _pool(2)
+    pids = [child.pid for child in psutil.Process().children()]
+    jobs = [asyncio.ensure_future(pool.run(b"sleep:60", budget=BUDGET, deadline_seconds=60)) for _ in range(4)]
+    await _until(lambda: pool.num_queued == 2)
+    await pool.close()
+    outcomes = await asyncio.gather(*jobs)
+    assert sum(isinstance(outcome, QueueFull) for outcome in outcomes) == 2
+    assert sum(isinstance(outcome, JobCrashed) for outcome in outcomes) == 2
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert isinstance(await pool.run(b"echo:x", budget=BUDGET, deadline_seconds=1), QueueFull)
+
+
+async def test_a_pool_that_cannot_start_leaves_nothing_behind() -> None:
+    before = {child.pid for child in psutil.Process().children()}
+    with pytest.raises(WorkerStartError):
+        await WorkerPool.start(ENTRY, {"fail": "raise"}, num_workers=2, max_queued=1, budget=BUDGET)
+    assert {child.pid for child in psutil.Process().children()} == before
