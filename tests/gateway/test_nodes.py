@@ -174,3 +174,25 @@ async def test_a_poller_goes_on_after_a_failure_that_nobody_foresaw() -> None:
     poller = asyncio.ensure_future(Poller(refresh, seconds=0.001).run())
     await asyncio.wait_for(seen.wait(), 10)
     poller.cancel()
+
+
+async def test_a_node_that_is_silent_is_down_only_when_it_is_silent_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(NodeTwin):
+        async def handle(self, request: httpx.Request) -> httpx.Response:
+            if self.fault is not None:
+                await asyncio.Event().wait()
+            return await super().handle(request)
+
+    monkeypatch.setattr("gateway.nodes.IDENTITY_SECONDS", 0.01)
+    twin = Silent()
+    nodes = directory({"one": twin})
+    await nodes.refresh()
+    twin.fault = NodeFault(code="overloaded", message="so busy that it does not answer")
+    await nodes.refresh()
+    assert [node.is_live for node in nodes.nodes] == [True]
+    await nodes.refresh()
+    assert [node.is_live for node in nodes.nodes] == [False]
+    assert [node.why_down for node in nodes.nodes] == ["does not answer"]
+    twin.fault = None
+    await nodes.refresh()
+    assert [node.is_live for node in nodes.nodes] == [True]
