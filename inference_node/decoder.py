@@ -11,7 +11,7 @@ from inference_node.kv_cache import KvCache
 from inference_node.model_config import ModelConfig
 from inference_node.projection import Projection
 from inference_node.rotary import RotaryTables, rotate_
-from inference_node.row_padding import CANDIDATES, NO_PADDING, RowPadding, find_row_padding
+from inference_node.row_padding import CANDIDATES, NO_PADDING, RowPadding, RowProbe, find_row_padding
 from inference_node.step_batch import Slice, StepBatch
 
 
@@ -90,30 +90,52 @@ class Decoder:
         Logits are float32 [slices that need logits, vocabulary], in the slices' order.
         """
         if self.row_padding is not None:
-            return self._forward(slices, cache, self.row_padding, self._layers)
-        return torch.cat([self._forward([part], cache, NO_PADDING, self._layers) for part in slices])
+            return self._forward(slices, cache, self.row_padding)
+        return torch.cat([self._forward([part], cache, NO_PADDING) for part in slices])
 
     @torch.inference_mode()
-    def choose_row_padding(self, *, max_rows: int) -> RowPadding | None:
-        """Measure, on one layer and the head, what padding keeps rows independent, and use it from now on."""
+    def choose_row_padding(self, *, max_rows: int, max_logit_rows: int) -> RowPadding | None:
+        """Measure, on one layer and on the head, what padding keeps rows independent, and use it from now on."""
         cache = KvCache(self.config, num_places=max_rows, context_tokens=1, dtype=self.dtype, device=self.device)
         with_one_layer = self._layers[:1]
 
-        def compute(inputs: range, padding: RowPadding) -> torch.Tensor:
+        def hidden(inputs: range, padding: RowPadding) -> torch.Tensor:
             slices = [
-                Slice(place=place, start=0, token_ids=[token % self.config.vocabulary_size], needs_logits=True)
+                Slice(place=place, start=0, token_ids=[token % self.config.vocabulary_size], needs_logits=False)
                 for place, token in enumerate(inputs)
             ]
-            return self._forward(slices, cache, padding, with_one_layer)
+            return self._hidden(self._batch(slices, cache, padding), cache, with_one_layer)[: len(inputs)]
 
-        self.row_padding = find_row_padding(compute, max_rows=max_rows)
+        def logits(inputs: range, padding: RowPadding) -> torch.Tensor:
+            rows = [*inputs, *[0] * (padding.padded(len(inputs)) - len(inputs))]
+            token_ids = torch.tensor(rows, device=self.device) % self.config.vocabulary_size
+            return self._logits(F.embedding(token_ids, self._embedding))[: len(inputs)]
+
+        self.row_padding = find_row_padding(
+            [
+                RowProbe(compute=hidden, max_rows=max_rows),
+                RowProbe(compute=logits, max_rows=max_logit_rows),
+            ]
+        )
         return self.row_padding
 
-    def _forward(
-        self, slices: Sequence[Slice], cache: KvCache, padding: RowPadding, layers: Sequence[DecoderLayer]
-    ) -> torch.Tensor:
+    def _forward(self, slices: Sequence[Slice], cache: KvCache, padding: RowPadding) -> torch.Tensor:
+        batch = self._batch(slices, cache, padding)
+        hidden = self._hidden(batch, cache, self._layers)
+        if not batch.num_logit_rows:
+            return hidden.new_empty((0, self.config.vocabulary_size), dtype=torch.float32)
+        return self._logits(hidden[batch.logit_rows])[: batch.num_logit_rows].float()
+
+    def _batch(self, slices: Sequence[Slice], cache: KvCache, padding: RowPadding) -> StepBatch:
+        group = self.config.num_heads // self.config.num_kv_heads
+        return StepBatch.build(slices, cache, padding, group=group, dtype=self.dtype)
+
+    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        return self._head(self._normed(hidden, self._norm))
+
+    def _hidden(self, batch: StepBatch, cache: KvCache, layers: Sequence[DecoderLayer]) -> torch.Tensor:
+        """The last layer's output for all padded rows; keys and values of the real rows are stored on the way."""
         config = self.config
-        batch = StepBatch.build(slices, cache, padding, group=config.num_heads // config.num_kv_heads, dtype=self.dtype)
         cosine = self._rotary.cosine[batch.positions].unsqueeze(1)
         sine = self._rotary.sine[batch.positions].unsqueeze(1)
         filler = self._embedding.new_zeros((batch.num_padded_rows - batch.num_rows, config.query_size))
@@ -125,10 +147,7 @@ class Decoder:
             hidden = hidden + layer.output(self._attend(qkv, batch, index, filler))
             gate, up = layer.gate_up(self._normed(hidden, layer.inner_norm)).chunk(2, dim=-1)
             hidden = hidden + layer.down(F.silu(gate) * up)
-        if not batch.num_logit_rows:
-            return self._embedding.new_empty((0, config.vocabulary_size), dtype=torch.float32)
-        logits = self._head(self._normed(hidden[batch.logit_rows], self._norm))
-        return logits[: batch.num_logit_rows].float()
+        return hidden
 
     def _rotate(self, qkv: torch.Tensor, layer: DecoderLayer, cosine: torch.Tensor, sine: torch.Tensor) -> None:
         """Rotate (and, where the family does, normalise) query and key heads in place."""

@@ -246,7 +246,7 @@ class GrammarMatcher:
 
     def _check_row(self, row: Bitmask) -> None:
         """The last look before a row is believed."""
-        padding = _padding_mask(self.prototype.tokenizer)
+        padding = real_tokens_bitmask(self.prototype.tokenizer)
         if padding is not None:
             np.bitwise_and(row, padding, out=row)
         offers_end = any(row[token_id // 32] >> (token_id % 32) & 1 for token_id in self.prototype.tokenizer.end_ids)
@@ -306,7 +306,7 @@ def _compile(tokenizer: BoundTokenizer, grammar: str, budget: EngineLimits) -> A
 
 
 @lru_cache(maxsize=8)
-def _padding_mask(tokenizer: BoundTokenizer) -> Bitmask | None:
+def real_tokens_bitmask(tokenizer: BoundTokenizer) -> Bitmask | None:
     """The ids that stand for something; None where all do. Logits are often wider than the tokenizer."""
     stands = np.array(
         [bool(data) or index in tokenizer.special for index, data in enumerate(tokenizer.token_bytes)], dtype=np.bool_

@@ -8,7 +8,8 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from inference_node.grammar import GrammarMatcher
+from compiler_pool.tokenizer import BoundTokenizer
+from inference_node.grammar import GrammarMatcher, real_tokens_bitmask
 from kernels.bitmask import bitmask_words
 
 _Result = TypeVar("_Result")
@@ -20,9 +21,17 @@ class MaskFiller:
     A row belongs to its sequence's fill from `start` until that future is done; then to the step loop, to read.
     """
 
-    def __init__(self, *, num_places: int, vocabulary_size: int, num_threads: int) -> None:
-        self._rows = np.zeros((num_places, bitmask_words(vocabulary_size)), dtype=np.int32)
+    def __init__(self, tokenizer: BoundTokenizer, *, num_places: int, num_threads: int) -> None:
+        self._rows = np.zeros((num_places, bitmask_words(tokenizer.vocabulary_size)), dtype=np.int32)
+        self._real_tokens = real_tokens_bitmask(tokenizer)
         self._threads = ThreadPoolExecutor(num_threads, thread_name_prefix="grammar")
+
+    def allow_text(self, place: int) -> bool:
+        """For a sequence without a grammar: allow every id that stands for something. False: all do, mask nothing."""
+        if self._real_tokens is None:
+            return False
+        self._rows[place] = self._real_tokens
+        return True
 
     def start(self, matcher: GrammarMatcher, place: int) -> Future[float]:
         """Fill the place's row; the result is the seconds that it took."""

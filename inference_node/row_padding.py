@@ -5,7 +5,7 @@ on who shares its step. Which row counts agree differs by processor, dtype and l
 the model itself, and row counts are padded to ones that agree.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,28 +35,40 @@ CANDIDATES: Final = (
 """Cheapest first. A lone row is never computed as one: matrix-vector kernels add in an order of their own, which
 bfloat16's rounding hides from a small sample."""
 
-_TRIES_PER_COUNT: Final = 4
+_TRIES_PER_COUNT: Final = 2
 
 
-def find_row_padding(compute: Callable[[range, RowPadding], torch.Tensor], *, max_rows: int) -> RowPadding | None:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowProbe:
+    """A part of the model to measure: `compute(inputs, padding)` gives one result row per numbered input."""
+
+    compute: Callable[[range, RowPadding], torch.Tensor]
+    max_rows: int
+
+
+def find_row_padding(probes: Sequence[RowProbe]) -> RowPadding | None:
     """The cheapest padding under which an input's row is bitwise the same at every place in every company.
 
-    `compute(inputs, padding)` gives one result row for each of the numbered inputs. A sample, not a proof: every small
-    count and some of the others up to `max_rows`, each with a few sets of inputs. None if no candidate passes.
+    A sample, not a proof: every small count and some of the others, each with a few sets of inputs. None if no
+    candidate passes.
     """
     for padding in CANDIDATES:
-        reference = compute(range(max_rows), padding)
-        if all(
-            torch.equal(compute(inputs, padding), reference[inputs.start : inputs.stop])
-            for inputs in _companies(max_rows)
-        ):
+        if all(_rows_agree(probe, padding) for probe in probes):
             return padding
     return None
 
 
+def _rows_agree(probe: RowProbe, padding: RowPadding) -> bool:
+    reference = probe.compute(range(probe.max_rows), padding)
+    return all(
+        torch.equal(probe.compute(inputs, padding), reference[inputs.start : inputs.stop])
+        for inputs in _companies(probe.max_rows)
+    )
+
+
 def _companies(max_rows: int) -> Iterator[range]:
     """Runs of inputs, of many lengths and starts, so that each input is seen at several places."""
-    counts = sorted({*range(1, min(max_rows, 20) + 1), *range(21, max_rows + 1, 13)})
+    counts = sorted({*range(1, min(max_rows, 12) + 1), *range(13, max_rows + 1, 23)})
     for count in counts:
         spare = max_rows - count
         for start in sorted({spare * number // _TRIES_PER_COUNT for number in range(_TRIES_PER_COUNT + 1)}):

@@ -104,10 +104,9 @@ class DecodingSequence:
         """After a mask was filled: the matcher may have failed, or found that nothing can continue."""
         return None if self.matcher is None or self.matcher.is_standing else self._ending_by_grammar()
 
-    @property
-    def needs_judgement(self) -> bool:
+    def needs_judgement(self, ending: Ending) -> bool:
         """Whether the sent text is not what the matcher stands at, so that `judge` has to run over it."""
-        return self.matcher is not None and not self._stream.is_exact
+        return self.matcher is not None and ending.cause in _ORDERLY_CAUSES and not self._stream.is_exact
 
     def flush(self) -> None:
         """Send what was held back. Before `judge` and `finish`."""

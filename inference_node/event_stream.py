@@ -1,0 +1,65 @@
+"""The streamed answer of `POST /v1/generate`: one JSON event a line, until `Finish` or until nobody reads."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from inference_node.outbox import Outbox
+from inference_node.protocol import Finish
+
+_log = structlog.get_logger(__name__)
+
+_MEDIA_TYPE: Final = "application/x-ndjson"
+
+
+class EventStreamResponse(Response):
+    """Writes an outbox to a connection.
+
+    `on_end` is called exactly once: after the last event, when the client closes the connection, or when it takes
+    nothing for `stall_seconds`. The server's own buffers hold a slow reader back; the outbox holds the rest.
+    """
+
+    media_type = _MEDIA_TYPE
+
+    def __init__(self, outbox: Outbox, *, stall_seconds: float, on_end: Callable[[], None]) -> None:
+        super().__init__(headers={"cache-control": "no-store"})
+        del self.headers["content-length"]
+        self._outbox = outbox
+        self._stall_seconds = stall_seconds
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - the ASGI signature
+        """Serve one connection."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                writing = tasks.create_task(self._write(send))
+                watching = tasks.create_task(_closed_by_client(receive))
+                await asyncio.wait({writing, watching}, return_when=asyncio.FIRST_COMPLETED)
+                writing.cancel()
+                watching.cancel()
+        except* (TimeoutError, OSError):
+            _log.info("reader_gone")  # it stalled, or its connection broke: there is nobody to tell
+        finally:
+            self._on_end()
+
+    async def _write(self, send: Send) -> None:
+        await self._send(send, {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        is_over = False
+        while not is_over:
+            events = await self._outbox.next_events()
+            is_over = any(isinstance(event, Finish) for event in events)
+            if events:
+                lines = "".join(event.model_dump_json() + "\n" for event in events)
+                await self._send(send, {"type": "http.response.body", "body": lines.encode(), "more_body": not is_over})
+
+    async def _send(self, send: Send, message: dict[str, object]) -> None:
+        await asyncio.wait_for(send(message), self._stall_seconds)
+
+
+async def _closed_by_client(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,96 @@
+"""What a node counts. Label sets are closed: stop causes, and nothing that a caller can make up."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from inference_node.protocol import Finish
+
+_STEP_BUCKETS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5)
+_MASK_BUCKETS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+
+
+class NodeMetrics:
+    """Prometheus metrics of one node, in a registry of its own. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._waiting = self._gauge("queued_sequences", "Sequences that wait for a place.")
+        self._running = self._gauge("running_sequences", "Sequences that hold a place of the cache.")
+        self._kv_tokens = self._gauge("kv_used_tokens", "Tokens whose keys and values are in the cache.")
+        self._kv_capacity = self._gauge("kv_capacity_tokens", "Tokens that the cache can hold.")
+        self._artifacts = self._gauge("artifacts", "Artifacts that are kept.")
+        self._ready = self._gauge("ready", "1 while the node can serve.")
+        self._prompt_tokens = self._counter("prompt_tokens", "Tokens of prompts.")
+        self._completion_tokens = self._counter("completion_tokens", "Tokens after prompts, forced ones included.")
+        self._forced_tokens = self._counter("forced_tokens", "Tokens that the grammar left no choice about.")
+        self._rows = self._counter("computed_rows", "Rows of forward passes: tokens computed.")
+        self._finished = Counter(
+            "schemagate_node_finished_sequences_total", "Sequences by why they ended.", ["stop_cause"],
+            registry=self.registry,
+        )  # fmt: skip
+        self._refused = Counter(
+            "schemagate_node_refused_requests_total", "Requests refused before their first event, by fault.", ["code"],
+            registry=self.registry,
+        )  # fmt: skip
+        self._step = Histogram(
+            "schemagate_node_step_duration_seconds", "Forward passes.", buckets=_STEP_BUCKETS, registry=self.registry
+        )
+        self._mask = Histogram(
+            "schemagate_node_mask_seconds", "Mask fills of one sequence, summed.", buckets=_MASK_BUCKETS,
+            registry=self.registry,
+        )  # fmt: skip
+        self._queue = Histogram(
+            "schemagate_node_queue_duration_seconds", "From a request's acceptance to its place.",
+            registry=self.registry,
+        )  # fmt: skip
+        self._prefill = Histogram(
+            "schemagate_node_prefill_duration_seconds", "From a sequence's place to its first picked token.",
+            registry=self.registry,
+        )  # fmt: skip
+
+    def set_capacity(self, *, kv_tokens: int) -> None:
+        """The cache is there."""
+        self._kv_capacity.set(kv_tokens)
+
+    def set_ready(self, *, is_ready: bool) -> None:
+        """Whether the node can serve."""
+        self._ready.set(int(is_ready))
+
+    def set_artifacts(self, count: int) -> None:
+        """How many artifacts are kept."""
+        self._artifacts.set(count)
+
+    def set_load(self, *, waiting: int, running: int, kv_tokens: int) -> None:
+        """Once a step."""
+        self._waiting.set(waiting)
+        self._running.set(running)
+        self._kv_tokens.set(kv_tokens)
+
+    def step(self, *, seconds: float, num_rows: int) -> None:
+        """One forward pass."""
+        self._step.observe(seconds)
+        self._rows.inc(num_rows)
+
+    def finished(self, finish: Finish) -> None:
+        """One sequence is over."""
+        self._finished.labels(finish.stop_cause).inc()
+        self._prompt_tokens.inc(finish.usage.prompt_tokens)
+        self._completion_tokens.inc(finish.usage.completion_tokens)
+        self._forced_tokens.inc(finish.usage.forced_tokens)
+        self._queue.observe(finish.timings.queue_seconds)
+        self._prefill.observe(finish.timings.prefill_seconds)
+        if finish.accepting is not None:
+            self._mask.observe(finish.timings.mask_seconds)
+
+    def refused(self, code: str) -> None:
+        """One request was refused; `code` is one of `NodeFault`'s."""
+        self._refused.labels(code).inc()
+
+    def render(self) -> bytes:
+        """The text that Prometheus scrapes."""
+        return generate_latest(self.registry)
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(f"schemagate_node_{name}", text, registry=self.registry)
+
+    def _counter(self, name: str, text: str) -> Counter:
+        return Counter(f"schemagate_node_{name}_total", text, registry=self.registry)

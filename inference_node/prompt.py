@@ -1,0 +1,156 @@
+"""From chat messages to prompt tokens, through the model's own template, so that no message can speak as the template.
+
+Special tokens are recognised only where the template wrote them. Before rendering, every character of a message that a
+special token's text begins with is exchanged for a private character that occurs nowhere; no special token's text can
+then come out of messages, however the template cuts and joins them. After rendering the text is split at special
+tokens, and what lies between is changed back and encoded as plain text.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from jinja2 import Template, TemplateError
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tokenizers import Tokenizer
+
+from inference_node.errors import ChatTemplateError, ModelFileError
+from inference_node.protocol import ChatMessage
+
+_PRIVATE_CHARACTERS: Final = range(0xF0000, 0xFFFFE)
+"""A plane of characters that nothing assigns."""
+
+_SPECIAL_ROLES: Final = ("bos_token", "eos_token", "unk_token", "pad_token")
+
+
+class PromptEncoder:
+    """One model's template and tokenizer. Encoding releases the interpreter lock for most of its time."""
+
+    def __init__(self, *, template: str, tokenizer: Tokenizer, special_texts: Mapping[str, str]) -> None:
+        """`special_texts`: the texts of special tokens by role, as templates name them (`bos_token`, …)."""
+        self.template_digest: Final = f"sha256:{sha256(template.encode()).hexdigest()}"
+        self._source = template
+        self._template = _compiled(template)
+        self._tokenizer = tokenizer
+        self._tokenizer.encode_special_tokens = True
+        self._special_texts = dict(special_texts)
+        added = tokenizer.get_added_tokens_decoder()
+        self._special_ids = {token.content: token_id for token_id, token in added.items() if token.special}
+        longest_first = sorted(self._special_ids, key=len, reverse=True)
+        self._at_specials = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+    def encode(self, messages: Sequence[ChatMessage]) -> list[int]:
+        """The prompt's token ids, up to where the assistant's turn begins.
+
+        Raises:
+            ChatTemplateError: the template refuses these messages.
+        """
+        exchange = self._exchange(messages)
+        rendered = self._render(messages, str.maketrans(exchange))
+        back = str.maketrans({private: character for character, private in exchange.items()})
+        token_ids: list[int] = []
+        position = 0
+        for match in self._at_specials.finditer(rendered):
+            token_ids += self._plain_ids(rendered[position : match.start()].translate(back))
+            token_ids.append(self._special_ids[match.group()])
+            position = match.end()
+        return token_ids + self._plain_ids(rendered[position:].translate(back))
+
+    def _exchange(self, messages: Sequence[ChatMessage]) -> dict[str, str]:
+        """For each character that a special token begins with, a private one that is used nowhere."""
+        beginnings = sorted({text[0] for text in self._special_ids})
+        used = set(self._source).union(*(message.content for message in messages))
+        private = (chr(code) for code in _PRIVATE_CHARACTERS if chr(code) not in used)
+        try:
+            return {beginning: next(private) for beginning in beginnings}
+        except (StopIteration, RuntimeError):
+            raise ChatTemplateError(reason="the messages use every private character") from None
+
+    def _render(self, messages: Sequence[ChatMessage], exchange: dict[int, str]) -> str:
+        try:
+            return self._template.render(
+                messages=[
+                    {"role": message.role, "content": message.content.translate(exchange)} for message in messages
+                ],
+                add_generation_prompt=True,
+                **self._special_texts,
+            )
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise ChatTemplateError(reason=f"the model's chat template refuses these messages: {error}") from error
+
+    def _plain_ids(self, text: str) -> list[int]:
+        if not text:
+            return []
+        token_ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return token_ids
+
+
+def load_prompt_encoder(directory: Path) -> PromptEncoder:
+    """From a model directory's `tokenizer.json`, `tokenizer_config.json` and, where it is apart, `chat_template.jinja`.
+
+    Raises:
+        ModelFileError: one of them is missing or not what it should be, or there is no template.
+    """
+    config_path = directory / "tokenizer_config.json"
+    tokenizer_path = directory / "tokenizer.json"
+    try:
+        config = json.loads(config_path.read_bytes())  # noqa: TID251 - the operator's own model file
+        if not isinstance(config, dict):
+            raise TypeError("not a JSON object")
+        template = _template_text(directory, config)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ModelFileError(path=str(config_path), reason=f"no usable chat template: {error!r}") from error
+    try:
+        tokenizer = Tokenizer.from_file(str(tokenizer_path))
+    except Exception as error:  # the library raises bare Exception
+        raise ModelFileError(path=str(tokenizer_path), reason=str(error)) from error
+    texts = {role: _text_of(config.get(role)) for role in _SPECIAL_ROLES}
+    try:
+        return PromptEncoder(template=template, tokenizer=tokenizer, special_texts=texts)
+    except TemplateError as error:
+        raise ModelFileError(path=str(config_path), reason=f"chat template: {error}") from error
+
+
+def _template_text(directory: Path, config: Mapping[str, Any]) -> str:
+    apart = directory / "chat_template.jinja"
+    if apart.is_file():
+        return apart.read_text(encoding="utf-8")
+    template = config["chat_template"]
+    if isinstance(template, list):  # several, by name
+        template = {entry["name"]: entry["template"] for entry in template}["default"]
+    if not isinstance(template, str):
+        raise TypeError("chat_template is not text")
+    return template
+
+
+def _text_of(token: object) -> str:
+    """A special token is written as its text, or as an object with `content`; templates get its text."""
+    text = token.get("content") if isinstance(token, dict) else token
+    return text if isinstance(text, str) else ""
+
+
+def _compiled(source: str) -> Template:
+    """In a sandbox, with what Hugging Face's templates expect: trimmed blocks and three functions."""
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _raise_exception
+    environment.globals["strftime_now"] = _strftime_now
+    return environment.from_string(source)
+
+
+def _to_json(value: object, indent: int | None = None) -> str:
+    """Without the escaping of HTML that Jinja's own filter does."""
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _raise_exception(message: str) -> NoReturn:
+    raise TemplateError(message)
+
+
+def _strftime_now(pattern: str) -> str:
+    return datetime.now(UTC).strftime(pattern)
