@@ -155,6 +155,7 @@ VENDOR_ANNOTATIONS: Final = frozenset(
 
 ALWAYS_FOREIGN: Final = {
     "nullable": 'it is OpenAPI 3.0; write `"type": ["…", "null"]`',
+    "dependencies": "it is draft 07; write `dependentRequired` or `dependentSchemas`",
 }
 """Refused under every policy: whoever wrote them meant other values than 2020-12 would allow."""
 
@@ -167,7 +168,6 @@ FOREIGN: Final = {
     "extends": "it is draft 03; write `allOf`",
     "disallow": "it is draft 03; write `not`",
     "divisibleBy": "it is draft 03; write `multipleOf`",
-    "dependencies": "it is draft 07; write `dependentRequired` or `dependentSchemas`",
     "additionalItems": "it is draft 2019-09; write `prefixItems` with `items`",
     "$recursiveRef": "it is draft 2019-09; write `$dynamicRef`",
     "$recursiveAnchor": "it is draft 2019-09; write `$dynamicAnchor`",

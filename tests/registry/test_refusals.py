@@ -58,7 +58,7 @@ def test_a_schema_inside_data_is_not_a_schema() -> None:
 @pytest.mark.parametrize("policy", [STRICT, LENIENT])
 def test_x_guidance_is_reserved_wherever_a_schema_is(policy: EnforcementPolicy) -> None:
     assert refusal({"x-guidance": {"lenient": True}}, policy=policy) == ("reserved_keyword", "/x-guidance")
-    deep = {"$defs": {"unused": {"items": {"x-guidance": {}}}}}
+    deep: Any = {"$defs": {"unused": {"items": {"x-guidance": {}}}}}
     assert refusal(deep, policy=policy) == ("reserved_keyword", "/$defs/unused/items/x-guidance")
 
 
@@ -97,18 +97,23 @@ def test_an_unknown_format_is_refused_or_an_annotation() -> None:
 
 @pytest.mark.parametrize(
     "schema",
-    [{"type": "string", "nullable": True}, {"exclusiveMinimum": True, "minimum": 1}, {"exclusiveMaximum": False}],
+    [
+        {"type": "string", "nullable": True},
+        {"exclusiveMinimum": True, "minimum": 1},
+        {"exclusiveMaximum": False},
+        {"dependencies": {"a": ["b"]}},
+    ],
 )
-def test_openapi_constraints_are_refused_under_every_policy(schema: dict[str, Any]) -> None:
+def test_constraints_of_other_dialects_are_refused_under_every_policy(schema: dict[str, Any]) -> None:
     for policy in (STRICT, LENIENT):
         code, pointer = refusal(schema, policy=policy)
         assert code == "foreign_dialect_keyword"
-        assert pointer.removeprefix("/") in {"nullable", "exclusiveMinimum", "exclusiveMaximum"}
+        assert pointer.removeprefix("/") in {"nullable", "exclusiveMinimum", "exclusiveMaximum", "dependencies"}
 
 
 @pytest.mark.parametrize(
     "keyword",
-    ["discriminator", "example", "xml", "externalDocs", "id", "dependencies", "additionalItems", "$recursiveRef"],
+    ["discriminator", "example", "xml", "externalDocs", "id", "additionalItems", "$recursiveRef"],
 )
 def test_keywords_of_other_dialects_are_refused_unless_unknown_ones_are_annotations(keyword: str) -> None:
     assert refusal({keyword: {}}) == ("foreign_dialect_keyword", f"/{keyword}")
