@@ -22,6 +22,9 @@ LARGE: Final = 1 << 50
 FREE: Final[Sizes] = (4, 4, 1, 2, 2, 2)
 IMPOSSIBLE: Final[Sizes] = (NONE,) * len(TYPES)
 
+_LOWER: Final = frozenset({"minimum", "exclusiveMinimum"})
+_UPPER: Final = frozenset({"maximum", "exclusiveMaximum"})
+
 NUMBER, STRING, ARRAY, OBJECT = (TYPES.index(name) for name in ("number", "string", "array", "object"))
 
 
@@ -73,6 +76,11 @@ def is_number_possible(assertions: Mapping[str, JsonValue], *, only_integers: bo
     return first <= last
 
 
+def has_bounds(assertions: Mapping[str, JsonValue]) -> bool:
+    """Whether any keyword bounds numbers from both sides, so that none might be left."""
+    return bool(_LOWER & assertions.keys()) and bool(_UPPER & assertions.keys())
+
+
 def is_only_integers(types: JsonValue) -> bool:
     """Whether `type` leaves only whole numbers among the numbers."""
     names = types if isinstance(types, list) else [types]
@@ -95,18 +103,20 @@ def _is_allowed(value: JsonValue, assertions: Mapping[str, JsonValue]) -> bool:
     if isinstance(value, int | Decimal) and is_number(value):
         if types is not None and is_only_integers(types) and not isinstance(value, int):
             return False
-        pinned = {**assertions, "minimum": value, "maximum": value}
-        return _within(value, assertions) and is_number_possible(pinned, only_integers=False)
+        return _is_within(value, assertions)
     return True
 
 
-def _within(value: int | Decimal, assertions: Mapping[str, JsonValue]) -> bool:
+def _is_within(value: int | Decimal, assertions: Mapping[str, JsonValue]) -> bool:
+    if not (_LOWER | _UPPER | {"multipleOf"}) & assertions.keys():
+        return True
     low, is_low_open = _bound(assertions, "minimum", "exclusiveMinimum", greatest=True)
     high, is_high_open = _bound(assertions, "maximum", "exclusiveMaximum", greatest=False)
     exact = Fraction(value)
     is_above = low is None or exact > low or (exact == low and not is_low_open)
     is_below = high is None or exact < high or (exact == high and not is_high_open)
-    return is_above and is_below
+    step = _step(assertions, only_integers=False)
+    return is_above and is_below and (step is None or (exact / step).denominator == 1)
 
 
 def _bound(

@@ -18,6 +18,7 @@ from registry.bounds import (
     STRING,
     Sizes,
     count,
+    has_bounds,
     is_number_possible,
     is_only_integers,
     type_sizes,
@@ -35,7 +36,7 @@ class Constraint:
     """One keyword's demand. `blames` is the child that would have to be other, if it is one child's doing."""
 
     keyword: str
-    pointer: str
+    """Empty for the schema `false`."""
     sizes: Sizes
     reason: str
     blames: int | None = None
@@ -80,8 +81,7 @@ class InstanceRules:
         return found
 
     def _demand(self, keyword: str, sizes: Sizes, reason: str, blames: int | None = None) -> Constraint:
-        pointer = self._node.pointer_of(keyword)
-        return Constraint(keyword=keyword, pointer=pointer, sizes=sizes, reason=reason, blames=blames)
+        return Constraint(keyword=keyword, sizes=sizes, reason=reason, blames=blames)
 
     def _one_type(self, keyword: str, index: int, size: int, reason: str, blames: int | None = None) -> Constraint:
         sizes = tuple(size if i == index else least for i, least in enumerate(FREE))
@@ -105,7 +105,7 @@ class InstanceRules:
             sizes = value_sizes([assertions["const"]], assertions)
             yield self._demand("const", sizes, "The value of `const` is not allowed")
         only_integers = types is not None and is_only_integers(types)
-        if not is_number_possible(assertions, only_integers=only_integers):
+        if has_bounds(assertions) and not is_number_possible(assertions, only_integers=only_integers):
             keyword = next(k for k in ("minimum", "exclusiveMinimum") if k in assertions)
             yield self._one_type(keyword, NUMBER, NONE, "No number lies between the bounds")
         shortest = count(assertions, "minLength", 0)

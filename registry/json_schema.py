@@ -47,7 +47,8 @@ def read_json_schema(
     graph = build_graph(bundle, policy)
     merged = merge(graph)
     sizes = graph_sizes(merged)
-    _raise_any(_limit_rejections(merged, sizes, limits))
+    _raise_any(size_rejections(sizes, limits))
+    _raise_any(_keyword_rejections(merged, limits))
     form = write_canonical(merged)
     _check_bytes(len(form.text.encode()), limits)
     refuse_unsatisfiable(merged, limits)
@@ -103,8 +104,7 @@ def _limit(name: str, limit: int, observed: int, message: str) -> ContractReject
     return ContractRejectedError((rejection,))
 
 
-def _limit_rejections(merged: MergedGraph, sizes: GraphSizes, limits: ContractLimits) -> Iterator[Rejection]:
-    yield from size_rejections(sizes, limits)
+def _keyword_rejections(merged: MergedGraph, limits: ContractLimits) -> Iterator[Rejection]:
     for number in merged.classes:
         yield from node_rejections(merged.graph.nodes[number], limits)
 

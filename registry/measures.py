@@ -1,6 +1,6 @@
 """The limits on single keywords: each is checked where it stands, and refused by its name with what was observed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -14,9 +14,9 @@ from registry.patterns import pattern_profile, translate_pattern
 from registry.shapes import is_number
 from registry.text import value_text
 
-_LENGTHS: Final = ("minLength", "maxLength")
-_COUNTS: Final = ("minItems", "maxItems", "minContains", "maxContains")
-_BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_LENGTHS: Final = frozenset({"minLength", "maxLength"})
+_COUNTS: Final = frozenset({"minItems", "maxItems", "minContains", "maxContains", "minProperties", "maxProperties"})
+_BOUNDS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,10 @@ class _Measure:
 
     name: str
     observed: int | float | Decimal
-    pointer: str
     keyword: str
     what: str
+    member: str | None = None
+    """Where the limit is broken below the keyword."""
 
 
 def node_rejections(node: Node, limits: ContractLimits) -> Iterator[Rejection]:
@@ -39,7 +40,7 @@ def node_rejections(node: Node, limits: ContractLimits) -> Iterator[Rejection]:
             yield Rejection(
                 code=RejectionCode.LIMIT_EXCEEDED,
                 message=f"{measure.what} is above the limit.",
-                pointer=measure.pointer,
+                pointer=node.pointer_of(measure.keyword, *(() if measure.member is None else (measure.member,))),
                 keyword=measure.keyword,
                 limit_name=measure.name,
                 limit=limit,
@@ -56,50 +57,45 @@ def num_significant_digits(value: int | Decimal) -> int:
 
 
 def _measures(node: Node) -> Iterator[_Measure]:
-    assertions = node.assertions
-    for keyword in _LENGTHS:
-        yield from _count(node, keyword, "max_length", "The length")
-    for keyword in _COUNTS:
-        yield from _count(node, keyword, "max_items", "The number of items")
-    for keyword in _BOUNDS:
-        value = assertions.get(keyword)
-        if isinstance(value, int | Decimal):
-            pointer = node.pointer_of(keyword)
-            yield _Measure("max_number_digits", num_significant_digits(value), pointer, keyword, "The number of digits")
-    multiple = assertions.get("multipleOf")
-    if isinstance(multiple, int | Decimal):
-        # A decimal step has as many remainders as its digits say: 0.25 has 25.
-        digits = int("".join(map(str, Decimal(multiple).as_tuple().digits)))
-        size = multiple if isinstance(multiple, int) or multiple > digits else digits
-        yield _Measure("max_multiple_of", size, node.pointer_of("multipleOf"), "multipleOf", "The step")
-    yield from _enum_measures(node)
+    if node.assertions:
+        yield from _number_measures(node.assertions)
+        yield from _value_measures(node.assertions)
+    if node.edges or "required" in node.assertions or "dependentRequired" in node.assertions:
+        yield from _object_measures(node)
+
+
+def _number_measures(assertions: Mapping[str, JsonValue]) -> Iterator[_Measure]:
+    for keyword, value in assertions.items():
+        if not isinstance(value, int | Decimal) or not is_number(value):
+            continue
+        if keyword in _LENGTHS:
+            yield _Measure("max_length", value, keyword, "The length")
+        elif keyword in _COUNTS:
+            yield _Measure("max_items", value, keyword, "The number of items or members")
+        elif keyword in _BOUNDS:
+            yield _Measure("max_number_digits", num_significant_digits(value), keyword, "The number of digits")
+        if keyword == "multipleOf":
+            # A decimal step has as many remainders as its digits say: 0.25 has 25.
+            digits = int("".join(map(str, Decimal(value).as_tuple().digits)))
+            size = value if isinstance(value, int) or value > digits else digits
+            yield _Measure("max_multiple_of", size, keyword, "The step")
+
+
+def _value_measures(assertions: Mapping[str, JsonValue]) -> Iterator[_Measure]:
+    values = assertions.get("enum")
+    if isinstance(values, list):
+        num_objects = sum(isinstance(value, list | dict) for value in values)
+        yield _Measure("max_enum_objects", num_objects, "enum", "The number of arrays and objects")
+        yield _Measure("max_enum_scalars", len(values) - num_objects, "enum", "The number of values")
+        yield _Measure("max_enum_bytes", len(value_text(values).encode()), "enum", "The size of the values")
+        yield from _literal_measures(values, "enum")
     if "const" in assertions:
-        pointer = node.pointer_of("const")
         size = len(value_text(assertions["const"]).encode())
-        yield _Measure("max_enum_bytes", size, pointer, "const", "The size of the value")
-        yield from _literal_measures([assertions["const"]], pointer, "const")
-    yield from _object_measures(node)
+        yield _Measure("max_enum_bytes", size, "const", "The size of the value")
+        yield from _literal_measures([assertions["const"]], "const")
 
 
-def _count(node: Node, keyword: str, name: str, what: str) -> Iterator[_Measure]:
-    value = node.assertions.get(keyword)
-    if isinstance(value, int):
-        yield _Measure(name, value, node.pointer_of(keyword), keyword, what)
-
-
-def _enum_measures(node: Node) -> Iterator[_Measure]:
-    values = node.assertions.get("enum")
-    if not isinstance(values, list):
-        return
-    pointer = node.pointer_of("enum")
-    num_objects = sum(isinstance(value, list | dict) for value in values)
-    yield _Measure("max_enum_objects", num_objects, pointer, "enum", "The number of arrays and objects")
-    yield _Measure("max_enum_scalars", len(values) - num_objects, pointer, "enum", "The number of values")
-    yield _Measure("max_enum_bytes", len(value_text(values).encode()), pointer, "enum", "The size of the values")
-    yield from _literal_measures(values, pointer, "enum")
-
-
-def _literal_measures(values: list[JsonValue], pointer: str, keyword: str) -> Iterator[_Measure]:
+def _literal_measures(values: list[JsonValue], keyword: str) -> Iterator[_Measure]:
     longest = digits = 0
     stack = list(values)
     while stack:
@@ -113,45 +109,34 @@ def _literal_measures(values: list[JsonValue], pointer: str, keyword: str) -> It
             stack.extend(value)
         elif isinstance(value, int | Decimal) and is_number(value):
             digits = max(digits, num_significant_digits(value))
-    yield _Measure("max_literal_bytes", longest, pointer, keyword, "The length of a string")
-    yield _Measure("max_number_digits", digits, pointer, keyword, "The number of digits")
+    yield _Measure("max_literal_bytes", longest, keyword, "The length of a string")
+    yield _Measure("max_number_digits", digits, keyword, "The number of digits")
 
 
 def _object_measures(node: Node) -> Iterator[_Measure]:
     required = node.assertions.get("required")
-    needed = {str(name) for name in required} if isinstance(required, list) else set()
-    declared = {str(edge.key) for edge in node.edges_of("properties")}
-    num_optional = len(declared - needed)
-    branches = len(node.edges_of("anyOf")) + len(node.edges_of("oneOf"))
-    rows = 4 * num_optional + branches
-    place = "properties" if declared else "oneOf" if node.edges_of("oneOf") else "anyOf"
-    if rows:
-        pointer = node.pointer_of(place)
-        yield _Measure("max_optional_properties", num_optional, pointer, place, "The number of optional properties")
-        yield _Measure("max_row_cost", rows, pointer, place, "The cost of choosing (4 x optional members + branches)")
-    yield _Measure(
-        "max_required_properties", len(needed), node.pointer_of("required"), "required", "The number of required names"
-    )
-    patterns = node.edges_of("patternProperties")
-    yield _Measure(
-        "max_pattern_properties",
-        len(patterns),
-        node.pointer_of("patternProperties"),
-        "patternProperties",
-        "The number of patterns",
-    )
     dependent = node.assertions.get("dependentRequired")
-    names = {
-        "properties": declared,
-        "required": needed,
-        "dependentSchemas": {str(edge.key) for edge in node.edges_of("dependentSchemas")},
-        "dependentRequired": set(dependent) if isinstance(dependent, dict) else set(),
-    }
+    names: dict[str, set[str]] = {keyword: set() for keyword in ("properties", "dependentSchemas")}
+    branches = dict.fromkeys(("anyOf", "oneOf", "patternProperties"), 0)
+    for edge in node.edges:
+        if edge.keyword in names:
+            names[edge.keyword].add(str(edge.key))
+        elif edge.keyword in branches:
+            branches[edge.keyword] += 1
+    names["required"] = {str(name) for name in required} if isinstance(required, list) else set()
+    names["dependentRequired"] = set(dependent) if isinstance(dependent, dict) else set()
+    num_optional = len(names["properties"] - names["required"])
+    rows = 4 * num_optional + branches["anyOf"] + branches["oneOf"]
+    place = "properties" if names["properties"] else "oneOf" if branches["oneOf"] else "anyOf"
+    yield _Measure("max_optional_properties", num_optional, place, "The number of optional properties")
+    yield _Measure("max_row_cost", rows, place, "The cost of choosing (4 x optional members + branches)")
+    yield _Measure("max_required_properties", len(names["required"]), "required", "The number of required names")
+    num_patterns = branches["patternProperties"]
+    yield _Measure("max_pattern_properties", num_patterns, "patternProperties", "The number of patterns")
     for keyword, group in names.items():
-        longest = max(group, key=len, default="")
-        size = max((len(name.encode()) for name in group), default=0)
-        pointer = node.pointer_of(keyword, longest) if keyword == "properties" else node.pointer_of(keyword)
-        yield _Measure("max_literal_bytes", size, pointer, keyword, "The length of a name")
+        longest = max(group, key=lambda name: len(name.encode()), default="")
+        member = longest if keyword == "properties" else None
+        yield _Measure("max_literal_bytes", len(longest.encode()), keyword, "The length of a name", member)
 
 
 def _pattern_rejections(node: Node, limits: ContractLimits) -> Iterator[Rejection]:

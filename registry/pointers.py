@@ -5,12 +5,16 @@ from urllib.parse import unquote_to_bytes
 
 def escape(token: str) -> str:
     """One reference token as it stands in a pointer."""
-    return token.replace("~", "~0").replace("/", "~1")
+    if "~" in token or "/" in token:
+        return token.replace("~", "~0").replace("/", "~1")
+    return token
 
 
 def join(pointer: str, *tokens: str | int) -> str:
     """`pointer` followed by `tokens`, escaped."""
-    return pointer + "".join(f"/{escape(token) if isinstance(token, str) else token}" for token in tokens)
+    for token in tokens:
+        pointer = f"{pointer}/{escape(token) if isinstance(token, str) else token}"
+    return pointer
 
 
 def tokens_of(pointer: str) -> tuple[str, ...]:

@@ -75,13 +75,14 @@ def _explanation(merged: MergedGraph, sizes: dict[int, Sizes], rules: dict[int, 
         if node.accepts_nothing:
             return _unsatisfiable("The schema `false` allows nothing.", node.source, None)
         culprit = _culprit(rules[number].constraints(sizes))
+        pointer = node.pointer_of(culprit.keyword)
         if culprit.blames is None or min(sizes[culprit.blames]) < NONE:
-            return _unsatisfiable(culprit.reason, culprit.pointer, culprit.keyword)
+            return _unsatisfiable(culprit.reason, pointer, culprit.keyword)
         if culprit.blames in seen:
             reason = "Every instance would have to contain another one, without end"
-            return _unsatisfiable(reason, culprit.pointer, culprit.keyword)
+            return _unsatisfiable(reason, pointer, culprit.keyword)
         if merged.graph.nodes[culprit.blames].accepts_nothing:
-            return _unsatisfiable(culprit.reason, culprit.pointer, culprit.keyword)
+            return _unsatisfiable(culprit.reason, pointer, culprit.keyword)
         number = culprit.blames
 
 
