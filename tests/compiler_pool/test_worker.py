@@ -145,7 +145,7 @@ asyncio.run(main())
 """
 
 
-async def test_no_worker_outlives_a_parent_that_is_killed() -> None:
+def test_no_worker_outlives_a_parent_that_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", _PARENT], stdout=subprocess.PIPE, cwd=Path.cwd()) as parent:
         assert parent.stdout is not None
         pids = [int(pid) for pid in parent.stdout.readline().split()]

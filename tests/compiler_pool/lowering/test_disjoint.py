@@ -54,8 +54,8 @@ def test_schemas_with_no_common_value_are_proven_apart(left: str, right: str) ->
         ('{"type":"integer"}', '{"type":"number"}'),
         ('{"properties":{"kind":{"const":"b"}}}', '{"properties":{"kind":{"const":"a"}}}'),
         ('{"properties":{"kind":{"const":"a"}}}', '{"$ref":"#/$defs/d1"}'),
-        ('{"required":["kind"],"properties":{"kind":{"const":"b"}}}', '{"required":["kind"],"properties":{"kind":{"const":"a"}}}'),
-        ('{"type":"object","required":["x"]}', '{"type":"object","additionalProperties":false,"patternProperties":{"x":{}}}'),
+        ('{"required":["k"],"properties":{"k":{"const":"b"}}}', '{"required":["k"],"properties":{"k":{"const":"a"}}}'),
+        ('{"required":["x"],"type":"object"}', '{"additionalProperties":false,"patternProperties":{"x":{}}}'),
         ('{"enum":[1,2]}', '{"enum":[2,3]}'),
         ('{"type":"number","maximum":3}', '{"type":"number","minimum":3}'),
         ('{"type":"string","pattern":"^a"}', '{"type":"string","pattern":"^b"}'),
@@ -66,8 +66,8 @@ def test_schemas_that_overlap_or_are_beyond_the_proof_are_not_proven_apart(left:
 
 
 _VALUES: list[Any] = [
-    None, True, False, 0, 1, 2, Decimal("1.5"), -1, "", "a", "b", "abc", [], [1], ["a", 1], {}, {"k": "a"}, {"k": "b"}, {"k": 1},
-    {"m": 1}, {"k": "a", "m": "a"},
+    None, True, False, 0, 1, 2, Decimal("1.5"), -1, "", "a", "b", "abc", [], [1], ["a", 1], {}, {"k": "a"}, {"k": "b"},
+    {"k": 1}, {"m": 1}, {"k": "a", "m": "a"},
 ]  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def _schemas() -> st.SearchStrategy[Any]:
     return st.recursive(leaf, grow, max_leaves=6)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(left=_schemas(), right=_schemas())
 def test_no_value_satisfies_two_schemas_that_were_proven_apart(left: Any, right: Any) -> None:
     if DisjointnessProof({}).holds((left,), (right,)):
@@ -110,7 +110,7 @@ def test_no_value_satisfies_two_schemas_that_were_proven_apart(left: Any, right:
 
 
 def test_the_effort_is_bounded() -> None:
-    wide = {"anyOf": [{"anyOf": [{"anyOf": [{} for _ in range(20)]} for _ in range(20)]} for _ in range(20)]}
+    wide: Any = {"anyOf": [{"anyOf": [{"anyOf": [{} for _ in range(20)]} for _ in range(20)]} for _ in range(20)]}
     proof = DisjointnessProof({})
     assert not proof.holds((wide,), (wide,))
     cyclic = DisjointnessProof({"d0": {"properties": {"n": {"$ref": "#/$defs/d0"}}, "required": ["n"]}})

@@ -1,6 +1,7 @@
 """Numeric constraints against exact arithmetic: the engine works in doubles, the contract does not."""
 
 import json
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 
 import pytest
@@ -40,7 +41,7 @@ def _constraints(draw: st.DrawFn) -> dict[str, Decimal]:
 def _holds(number: Decimal, kind: str, constraints: dict[str, Decimal]) -> bool:
     with localcontext() as context:
         context.prec = 100
-        checks = {
+        checks: dict[str, Callable[[Decimal], bool]] = {
             "minimum": lambda bound: number >= bound,
             "exclusiveMinimum": lambda bound: number > bound,
             "maximum": lambda bound: number <= bound,
@@ -89,8 +90,10 @@ def test_numbers_between_bounds_can_be_generated_as_they_are_plainly_written(
 ) -> None:
     low, high = (round(bound, 3) for bound in sorted((low, high)))
     text = f'{{"type":"{kind}","minimum":{_plain(low)},"maximum":{_plain(high)}}}'
-    candidates = {low, high, round((low + high) / 2, 2), round((low + high) / 2)} - {Decimal("-0")}
-    wanted = [Decimal(value) for value in candidates if _holds(Decimal(value), kind, {"minimum": low, "maximum": high})]
+    candidates: set[Decimal] = {low, high, round((low + high) / 2, 2), Decimal(round((low + high) / 2))} - {
+        Decimal("-0")
+    }
+    wanted = [value for value in candidates if _holds(value, kind, {"minimum": low, "maximum": high})]
     if not wanted:
         return
     contract = Contract(text)

@@ -185,7 +185,8 @@ def test_the_schema_true_generates_any_json() -> None:
 
 
 def test_recursion_is_kept() -> None:
-    tree = '{"type":"object","properties":{"kids":{"type":"array","items":{"$ref":"#/$defs/d0"}}},"additionalProperties":false}'
+    kids = '{"type":"array","items":{"$ref":"#/$defs/d0"}}'
+    tree = f'{{"type":"object","properties":{{"kids":{kids}}},"additionalProperties":false}}'
     contract = Contract(f'{{"$ref":"#/$defs/d0","$defs":{{"d0":{tree}}}}}')
     assert contract.generates('{"kids":[{"kids":[]},{}]}')
     assert not contract.generates('{"kids":[{"kid":[]}]}')
