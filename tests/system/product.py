@@ -76,7 +76,7 @@ def running_product(state_dir: Path) -> Iterator[Product]:
     )  # fmt: skip
     try:
         greeting = _read_greeting(process, state_dir)
-        found = re.search(r"sg_\w+", greeting)
+        found = re.search(r"sg_[\w-]+", greeting)
         assert found is not None, greeting
         product = Product(
             gateway_url=f"http://127.0.0.1:{gateway_port}",
