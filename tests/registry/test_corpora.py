@@ -29,9 +29,11 @@ EXPECTED_IN_SUITE = {
     "unresolved_reference",  # references into unknown keywords
     "unsupported_dialect",  # meta-schemas of the suite's own
     "limit_exceeded",  # numbers with more digits than doubles hold
+    "foreign_dialect_keyword",  # `dependencies`, which the suite tests as an option
 }
 EXPECTED_IN_FIELD = {
-    "unsupported_dialect", "unresolved_reference", "invalid_schema", "limit_exceeded", "unsupported_regex",
+    "foreign_dialect_keyword", "unsupported_dialect", "unresolved_reference", "invalid_schema", "limit_exceeded",
+    "unsupported_regex",
 }  # fmt: skip
 
 
@@ -58,7 +60,7 @@ def test_every_schema_of_the_official_suite_is_read_or_refused_by_a_known_code()
         outcome if isinstance(outcome, str) else "read" for outcome in (read_or_code(case[1]) for case in suite())
     )
     assert set(outcomes) <= EXPECTED_IN_SUITE | {"read"}
-    assert outcomes["read"] >= 400, outcomes
+    assert outcomes["read"] >= 390, outcomes
 
 
 def test_the_canonical_form_judges_the_official_suite_as_the_suite_does() -> None:
@@ -90,4 +92,4 @@ def test_every_schema_of_the_field_is_read_or_refused_by_a_known_code() -> None:
                 assert again.digest == outcome.digest
             outcomes[outcome if isinstance(outcome, str) else "read"] += 1
     assert set(outcomes) <= EXPECTED_IN_FIELD | {"read"}
-    assert outcomes["read"] >= 1_150, outcomes
+    assert outcomes["read"] >= 1_140, outcomes
