@@ -77,8 +77,8 @@ def test_every_subschema_referring_to_every_other_is_read() -> None:
 
 def test_a_hundred_thousand_members_are_refused_by_the_first_limit() -> None:
     assert codes({"properties": {f"p{n}": {} for n in range(100_000)}}) == {"max_contract_bytes"}
-    wide = {"properties": {f"p{n}": {} for n in range(100_000)}, "required": [f"p{n}" for n in range(100_000)]}
-    contract = read(wide, limits=UNLIMITED)
+    names = [f"p{n}" for n in range(20_000)]
+    contract = read({"properties": dict.fromkeys(names, {}), "required": names}, limits=UNLIMITED)
     assert contract.profile.num_subschemas == 2
 
 
@@ -120,8 +120,8 @@ def test_the_deepest_contract_that_is_read_has_a_shallow_canonical_text() -> Non
     assert deepest < 64 < MAX_CANONICAL_NESTING
 
 
-def test_sixty_thousand_equal_subschemas_are_one() -> None:
-    schema = {"prefixItems": [{"type": "null"}] * 60_000}
+def test_twenty_thousand_equal_subschemas_are_one() -> None:
+    schema = {"prefixItems": [{"type": "null"}] * 20_000}
     assert read(schema, limits=UNLIMITED).profile.num_subschemas == 2
 
 
