@@ -80,6 +80,12 @@ def _compile_schema(
     if isinstance(lowered, Refused):
         return _refused(lowered.rejections, lowered.report, started)
     outcome = try_grammar(lowered.grammar, tokenizer, engine=limits.engine, trial=limits.trial)
+    if isinstance(outcome, CompileFailed) and outcome.is_counting:
+        # Where schemas meet (`allOf`, references) only the engine sees which members are optional in the end.
+        lowered = lower(schema, limits=limits.contract, policy=policy, counts_properties=False)
+        if isinstance(lowered, Refused):
+            return _refused(lowered.rejections, lowered.report, started)
+        outcome = try_grammar(lowered.grammar, tokenizer, engine=limits.engine, trial=limits.trial)
     match outcome:
         case Passed():
             return CompiledContract(

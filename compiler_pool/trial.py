@@ -36,6 +36,8 @@ class CompileFailed:
 
     is_unsatisfiable: bool
     is_limit: bool
+    is_counting: bool
+    """It does not count members in these objects."""
     engine_words: str
 
 
@@ -85,6 +87,7 @@ def _failure(matcher: LLMatcher) -> CompileFailed | None:
     words = matcher.get_error()
     return CompileFailed(
         is_unsatisfiable="nsatisfiable" in words,
+        is_counting="min/maxProperties" in words,
         is_limit="limit" in words or "too many" in words or "too large" in words or "fuel" in words,
         engine_words=words[:500],
     )

@@ -18,8 +18,12 @@ LOWERING_VERSION = "1"
 _NAMING = frozenset({"properties", "patternProperties", "required"})
 
 
-def lower(contract_schema: JsonValue, *, limits: ContractLimits, policy: EnforcementPolicy) -> Lowered | Refused:
+def lower(
+    contract_schema: JsonValue, *, limits: ContractLimits, policy: EnforcementPolicy, counts_properties: bool = True
+) -> Lowered | Refused:
     """The grammar of a canonical schema with its enforcement report.
+
+    `counts_properties` false: the engine refused to count members in this contract, so it is not asked to.
 
     Pure and free of the engine. Nothing of the caller's reaches the engine but what is written here: annotations and
     unknown keywords do not, and the one `x-guidance` is ours.
@@ -38,6 +42,7 @@ def lower(contract_schema: JsonValue, *, limits: ContractLimits, policy: Enforce
         policy=policy,
         ledger=ledger,
         single_spelling=single_spelling,
+        counts_properties=counts_properties,
         narrow_zero_bounds=needs_narrow_zero(_bounds(keywords)),
     )
     engine = schema_pass.run(root)

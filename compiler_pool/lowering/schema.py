@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from compiler_pool.lowering.counting import counted_properties
 from compiler_pool.lowering.decimals import spelled_parts
 from compiler_pool.lowering.disjoint import DisjointnessProof
 from compiler_pool.lowering.idle import IN_PLACE, is_anything, is_idle
@@ -49,7 +50,7 @@ class _Draft:
 
 
 class SchemaPass:
-    """One contract's lowering. `with_names` and `with_narrow_zero` are what the whole contract was found to need."""
+    """One contract's lowering. The flags are what the whole contract was found to need, or to be able to do without."""
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class SchemaPass:
         ledger: Ledger,
         single_spelling: bool,
         narrow_zero_bounds: bool,
+        counts_properties: bool,
     ) -> None:
         self._definitions = definitions
         self._limits = limits
@@ -67,6 +69,7 @@ class SchemaPass:
         self._ledger = ledger
         self._single_spelling = single_spelling
         self._narrow_zero = narrow_zero_bounds
+        self._counts_properties = counts_properties
         self._proof = DisjointnessProof(definitions)
         self._reached: deque[str] = deque()
         self._lowered: dict[str, JsonValue] = {}
@@ -80,7 +83,8 @@ class SchemaPass:
             "not": self._negation,
             "properties": self._properties,
             "patternProperties": self._pattern_properties,
-            "maxProperties": self._max_properties,
+            "minProperties": self._counted,
+            "maxProperties": self._counted,
             "unevaluatedProperties": self._unevaluated,
             "unevaluatedItems": self._unevaluated,
         }
@@ -289,13 +293,14 @@ class SchemaPass:
             lowered[text] = {"allOf": [lowered[text], schema]} if text in lowered else schema
         draft.engine[keyword] = lowered
 
-    def _max_properties(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
+    def _counted(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
         pointer = join(draft.pointer, keyword)
-        if value == 0:
-            draft.together.append({"additionalProperties": False})
-            self._enforced(pointer, keyword)
-        else:
+        schema = counted_properties(keyword, draft.node, engine_counts=self._counts_properties)
+        if schema is None:
             self._ledger.unsupported(pointer, keyword, value, "the grammar cannot count properties here")
+            return
+        self._enforced(pointer, keyword)
+        draft.together.append(schema)
 
     def _unevaluated(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
         """Without anything in place that could evaluate more, it is the plain keyword under another name."""

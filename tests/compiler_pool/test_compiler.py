@@ -85,6 +85,21 @@ def test_a_keyword_that_the_engine_refused_is_marked_in_the_report() -> None:
     assert report["/patternProperties"] is KeywordStatus.REJECTED
 
 
+def test_members_that_only_the_engine_knows_to_be_optional_are_not_counted() -> None:
+    text = '{"allOf":[{"minProperties":1},{"properties":{"a":{}}}]}'
+    assert _rejection(text).pointer == "/allOf/0/minProperties"
+    checked = compile_contract(
+        "json_schema",
+        text,
+        tokenizer=tiny_tokenizer(),
+        policy=EnforcementPolicy(allow_checked_after=True),
+        limits=TENANT,
+    )
+    report = {entry.pointer: entry.status for entry in checked.report}
+    assert isinstance(checked, CompiledContract)
+    assert report["/allOf/0/minProperties"] is KeywordStatus.CHECKED_AFTER
+
+
 def test_a_kind_that_is_not_compiled_is_refused_by_name() -> None:
     compilation = compile_contract(
         "lark", "start: /a/", tokenizer=tiny_tokenizer(), policy=EnforcementPolicy(), limits=TENANT
