@@ -9,7 +9,8 @@ import httpx
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT
 from gateway.memory_budget import MemoryBudgetLedger
 from gateway.settings import GatewaySettings
-from tests.gateway.twins import PEPPER, NodeTwin, PoolTwin, chat, says, served_gateway, strict, until
+from tests.gateway.serving import served_gateway
+from tests.gateway.twins import PEPPER, NodeTwin, PoolTwin, chat, says, strict, until
 
 CHAT = "/v1/chat/completions"
 

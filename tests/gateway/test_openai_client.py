@@ -9,7 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from inference_node.protocol import GenerateRequest
-from tests.gateway.twins import MODEL, Broken, Event, NodeTwin, PoolTwin, says, served_gateway
+from tests.gateway.serving import served_gateway
+from tests.gateway.twins import MODEL, Broken, Event, NodeTwin, PoolTwin, says
 
 MESSAGES: list[openai.types.chat.ChatCompletionMessageParam] = [{"role": "user", "content": "hi"}]
 
