@@ -3,10 +3,15 @@
 import os
 from pathlib import Path
 
+# As the product does, before torch is loaded: without it a busy machine makes steps a hundred times longer.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
 import pytest
 
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
+from inference_node.decoder import Decoder
 from inference_node.prepare import prepare_default_model
+from tests.inference_node.worlds import load_decoder, tiny_config, write_model
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -20,3 +25,14 @@ def model_directory() -> Path:
 @pytest.fixture(scope="session")
 def tokenizer(model_directory: Path) -> BoundTokenizer:
     return load_tokenizer(model_directory)
+
+
+@pytest.fixture(scope="session")
+def tiny_directory(model_directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A two-layer Llama with random weights over the real vocabulary: quick, as unpredictable as samplers need."""
+    return write_model(tmp_path_factory.mktemp("tiny") / "tiny", model_directory, tiny_config())
+
+
+@pytest.fixture(scope="session")
+def tiny_decoder(tiny_directory: Path) -> Decoder:
+    return load_decoder(tiny_directory)

@@ -1,0 +1,219 @@
+"""Small models and a running loop for tests: real files, real engine, random weights."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Condition
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from compiler_pool.artifact import Artifact, ArtifactAddress, TokenizerDigest
+from compiler_pool.tokenizer import BoundTokenizer
+from inference_node.decoder import Decoder, ForwardStep
+from inference_node.grammar import GrammarMatcher, Prototype
+from inference_node.kv_cache import KvCache
+from inference_node.mask_filler import MaskFiller
+from inference_node.metrics import NodeMetrics
+from inference_node.model_config import read_model_config
+from inference_node.model_weights import expected_shapes, read_weights
+from inference_node.protocol import Finish, GenerateEvent, Started, TokenEvent
+from inference_node.sampler import SamplingChoice
+from inference_node.sequence import DecodingSequence, SequenceRequest
+from inference_node.step_loop import StepLoop
+from inference_node.step_plan import StepLimits
+from policy.limits import TENANT, EngineBudget
+from registry.contract import ContractDigest
+
+DEADLINE_SECONDS = 60.0
+
+
+def tiny_config(**changes: Any) -> dict[str, Any]:
+    """A Llama of two layers over the real vocabulary."""
+    return {
+        "model_type": "llama",
+        "architectures": ["LlamaForCausalLM"],
+        "hidden_size": 64,
+        "intermediate_size": 96,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 16,
+        "max_position_embeddings": 512,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 10000.0,
+        "vocab_size": 49152,
+        "tie_word_embeddings": True,
+        "hidden_act": "silu",
+    } | changes
+
+
+def write_model(directory: Path, tokenizer_directory: Path, config: dict[str, Any], *, seed: int = 0) -> Path:
+    """A model directory with random weights and the real tokenizer."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
+        (directory / name).write_bytes((tokenizer_directory / name).read_bytes())
+    (directory / "config.json").write_text(json.dumps(config))
+    generator = torch.Generator().manual_seed(seed)
+    weights = {
+        name: torch.ones(shape) + 0.1 * torch.randn(shape, generator=generator)
+        if name.endswith("norm.weight")
+        else 0.15 * torch.randn(shape, generator=generator)
+        for name, shape in expected_shapes(read_model_config(directory)).items()
+    }
+    save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
+    return directory
+
+
+def load_decoder(directory: Path, *, dtype: torch.dtype = torch.float32, context_tokens: int = 512) -> Decoder:
+    """The decoder of a directory, its row padding measured."""
+    config = read_model_config(directory)
+    decoder = Decoder(
+        config,
+        read_weights(directory, config),
+        context_tokens=context_tokens,
+        dtype=dtype,
+        device=torch.device("cpu"),
+    )
+    assert decoder.choose_row_padding(max_rows=128, max_logit_rows=8) is not None
+    return decoder
+
+
+def new_cache(decoder: Decoder, *, num_places: int = 8, context_tokens: int = 512) -> KvCache:
+    """An empty cache for a decoder."""
+    return KvCache(
+        decoder.config,
+        num_places=num_places,
+        context_tokens=context_tokens,
+        dtype=decoder.dtype,
+        device=decoder.device,
+    )
+
+
+@dataclass(slots=True)
+class Collector:
+    """A sink that keeps what it gets and lets a test wait for the end."""
+
+    events: list[GenerateEvent] = field(default_factory=list)
+    _changed: Condition = field(default_factory=Condition)
+
+    def put(self, event: GenerateEvent) -> None:
+        with self._changed:
+            self.events.append(event)
+            self._changed.notify_all()
+
+    def finish(self) -> Finish:
+        """Wait for the last event."""
+        with self._changed:
+            assert self._changed.wait_for(
+                lambda: bool(self.events) and isinstance(self.events[-1], Finish), DEADLINE_SECONDS
+            ), "no finish event"
+            last = self.events[-1]
+            assert isinstance(last, Finish)
+            return last
+
+    def wait_for_tokens(self, count: int) -> None:
+        """Wait until so many tokens have come."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.token_ids) >= count, DEADLINE_SECONDS), "too few tokens"
+
+    @property
+    def text(self) -> str:
+        return "".join(event.text for event in self.events if isinstance(event, TokenEvent))
+
+    @property
+    def token_ids(self) -> list[int]:
+        return [token for event in self.events if isinstance(event, TokenEvent) for token in event.token_ids]
+
+    @property
+    def is_well_formed(self) -> bool:
+        """Started, then tokens, then one finish."""
+        kinds = [type(event) for event in self.events]
+        return kinds[0] is Started and kinds[-1] is Finish and set(kinds[1:-1]) <= {TokenEvent}
+
+
+@contextmanager
+def running_loop(
+    forward: ForwardStep,
+    cache: KvCache,
+    tokenizer: BoundTokenizer,
+    *,
+    max_waiting: int = 64,
+    chunk_tokens: int = 64,
+    max_rows: int = 128,
+) -> Iterator[StepLoop]:
+    """A step loop that is stopped at the end."""
+    loop = StepLoop(
+        forward=forward,
+        cache=cache,
+        masks=MaskFiller(tokenizer, num_places=cache.num_places, num_threads=2),
+        limits=StepLimits(max_waiting=max_waiting, chunk_tokens=chunk_tokens, max_rows=max_rows),
+        metrics=NodeMetrics(),
+    )
+    loop.start()
+    try:
+        yield loop
+    finally:
+        assert loop.stop(timeout_seconds=DEADLINE_SECONDS)
+
+
+def new_sequence(
+    tokenizer: BoundTokenizer,
+    collector: Collector,
+    prompt: str | Sequence[int],
+    *,
+    grammar: str | GrammarMatcher | None = None,
+    budget: EngineBudget = TENANT.engine,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    max_tokens: int | None = 32,
+    stop: Sequence[str] = (),
+    context_tokens: int = 512,
+) -> DecodingSequence:
+    """A sequence over a prompt's own tokens, without a template."""
+    matcher = Prototype.build(tokenizer, grammar, budget).matcher() if isinstance(grammar, str) else grammar
+    prompt_ids = tokenizer.encode_exact(prompt.encode()) if isinstance(prompt, str) else list(prompt)
+    request = SequenceRequest(
+        request_id="test",
+        prompt_ids=prompt_ids,
+        choice=SamplingChoice(temperature=temperature, top_p=top_p, seed=seed),
+        max_tokens=max_tokens,
+        stop_strings=stop,
+        matcher=matcher,
+    )
+    return DecodingSequence(request, tokenizer, collector, context_tokens=context_tokens)
+
+
+def new_artifact(tokenizer_digest: str, grammar: str, **changes: Any) -> Artifact:
+    """An artifact as the compiler would make it."""
+    address = {
+        "contract_digest": ContractDigest("sha256:" + "0" * 64),
+        "tokenizer_digest": TokenizerDigest(tokenizer_digest),
+        "engine": "llguidance",
+        "engine_version": "1.9.1",
+        "lowering_version": "test",
+        "policy_digest": "0" * 64,
+        "limits": "tenant",
+        "tenant_partition": "test",
+    } | changes
+    return Artifact(
+        address=ArtifactAddress(**address),
+        grammar=grammar,
+        engine_budget=TENANT.engine,
+        report=(),
+        compile_ms=1.0,
+        cpu_ms=1.0,
+    )
+
+
+def eventually(condition: Any, *, seconds: float = DEADLINE_SECONDS) -> None:
+    """Poll until it is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
