@@ -178,8 +178,10 @@ def test_a_caller_who_goes_away_frees_the_sequence(product: Product) -> None:
         json={"model": model, **LONG, "stream": True},
         timeout=120,
     ) as response:
-        next(line for line in response.iter_lines() if '"content"' in line)
-        assert running_sequences(product) >= 1
+        lines = response.iter_lines()  # named: a dropped iterator closes the connection
+        while '"content"' not in next(lines):
+            pass
+        wait_for_running_sequence(product)
     deadline = time.monotonic() + 30
     while running_sequences(product):
         assert time.monotonic() < deadline, "the sequence still runs"
@@ -187,7 +189,7 @@ def test_a_caller_who_goes_away_frees_the_sequence(product: Product) -> None:
 
 
 def test_nothing_survives_a_supervisor_that_was_killed(tmp_path: Path) -> None:
-    with pytest.raises(psutil.NoSuchProcess), running_product(tmp_path) as product:  # noqa: PT012
+    with running_product(tmp_path) as product:
         family = product.supervisor.children(recursive=True)
         assert len(family) >= 3
         product.supervisor.kill()
