@@ -71,7 +71,7 @@ def needs_verdict(*, is_constrained: bool, end: End, accepting: bool | None) -> 
     return (
         is_constrained
         and accepting is True
-        and end in ("end_of_sequence", "grammar_end", "max_tokens", "context_full", "stop_string")
+        and end in ("end_of_sequence", "grammar_end", "stop_string")
     )
 
 
@@ -112,7 +112,9 @@ def _constrained(
             # The grammar allows an end only where it accepts.
             return _judged(verdict) if accepting else _failed(Reason.CONTRADICTION)
         case "max_tokens" | "context_full":
-            return _judged(verdict) if accepting else _TRUNCATED
+            # Never complete, even where the matcher accepts: it could have gone on, as `12` could have become `123`.
+            # Where budget and grammar end on the same token, the node says `grammar_end`.
+            return _TRUNCATED
         case "stop_string":
             return _judged(verdict) if accepting else _STOPPED
         case _:
