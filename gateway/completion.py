@@ -68,11 +68,7 @@ _IMPOSSIBLE = Classified(completion=CompletionClass.IMPOSSIBLE, reason=Reason.NO
 
 def needs_verdict(*, is_constrained: bool, end: End, accepting: bool | None) -> bool:
     """Whether the validator has to be asked: exactly where its verdict decides (see `classify`)."""
-    return (
-        is_constrained
-        and accepting is True
-        and end in ("end_of_sequence", "grammar_end", "stop_string")
-    )
+    return is_constrained and accepting is True and end in ("end_of_sequence", "grammar_end", "stop_string")
 
 
 def classify(*, is_constrained: bool, end: End, accepting: bool | None, verdict: Verdict | NotAsked) -> Classified:

@@ -261,11 +261,11 @@ class ReportEntryMember(Answered):
 
 
 class LimitMember(Answered):
-    """One limit; `observed` where it can be measured on a whole contract."""
+    """One limit, and the most that the contract uses of it; null where nothing in it is held against the limit."""
 
     name: str
     limit: int
-    observed: int | None
+    observed: int | float | None
 
 
 class CompileCostMember(Answered):

@@ -40,6 +40,8 @@ class Profile:
     max_pattern_bytes: int
     num_references: int
     is_recursive: bool
+    observed: Mapping[str, int | float]
+    """By name of limit, the largest value that was held against it; a limit that nothing touched is absent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,10 +18,10 @@ from registry.dialects import Dialect
 from registry.digests import annotation_digest, contract_digest
 from registry.errors import MAX_REJECTIONS, ContractRejectedError
 from registry.graph_builder import build_graph
-from registry.measures import node_rejections, patterns_of
+from registry.measures import node_rejections, observed_limits, patterns_of
 from registry.merge import MergedGraph, merge
 from registry.references import CONTRACT, Bundle
-from registry.satisfiability import refuse_unsatisfiable
+from registry.satisfiability import least_instance_bytes
 from registry.sizes import GraphSizes, graph_sizes, size_rejections
 from registry.survey import survey_document
 from registry.text import canonical_json
@@ -40,7 +40,7 @@ def read_json_schema(
 
     Raises `ContractRejectedError`, with several rejections where one stage found several.
     """
-    _check_text(schema, limits)
+    nesting = _check_text(schema, limits)
     survey = survey_document(schema, document=CONTRACT, policy=policy)
     _raise_any(iter(survey.rejections))
     bundle = Bundle(survey, documents, policy)
@@ -51,14 +51,14 @@ def read_json_schema(
     _raise_any(_keyword_rejections(merged, limits))
     form = write_canonical(merged)
     _check_bytes(len(form.text.encode()), limits)
-    refuse_unsatisfiable(merged, limits)
+    least_bytes = least_instance_bytes(merged, limits)
     return CanonicalContract(
         kind=ContractKind.JSON_SCHEMA,
         text=form.text,
         schema=form.schema,
         digest=contract_digest(ContractKind.JSON_SCHEMA, form.text),
         annotation_digest=annotation_digest(graph.annotation_text),
-        profile=_profile(merged, sizes, form),
+        profile=_profile(merged, sizes, form, nesting=nesting, least_bytes=least_bytes),
         source_pointers=MappingProxyType(form.source_pointers),
         annotations=graph.report,
         transformations=tuple(
@@ -67,12 +67,14 @@ def read_json_schema(
     )
 
 
-def _check_text(schema: JsonValue, limits: ContractLimits) -> None:
+def _check_text(schema: JsonValue, limits: ContractLimits) -> int:
+    """The nesting of a text within its limits."""
     nesting = _nesting(schema, limits.max_nesting)
     if nesting > limits.max_nesting:
         message = "Arrays and objects are nested too deeply."
         raise _limit("max_nesting", limits.max_nesting, nesting, message)
     _check_bytes(len(canonical_json(schema).encode()), limits)
+    return nesting
 
 
 def _check_bytes(observed: int, limits: ContractLimits) -> None:
@@ -115,11 +117,12 @@ def _raise_any(rejections: Iterator[Rejection]) -> None:
         raise ContractRejectedError(found)
 
 
-def _profile(merged: MergedGraph, sizes: GraphSizes, form: CanonicalForm) -> Profile:
+def _profile(merged: MergedGraph, sizes: GraphSizes, form: CanonicalForm, *, nesting: int, least_bytes: int) -> Profile:
+    contract_bytes = len(form.text.encode())
     nodes = [merged.graph.nodes[number] for number in merged.classes]
     enums = [node.assertions.get("enum") for node in nodes]
     return Profile(
-        contract_bytes=len(form.text.encode()),
+        contract_bytes=contract_bytes,
         depth=sizes.num_hops,
         num_subschemas=sizes.num_subschemas,
         num_enum_members=sum(len(values) for values in enums if isinstance(values, list)),
@@ -128,4 +131,15 @@ def _profile(merged: MergedGraph, sizes: GraphSizes, form: CanonicalForm) -> Pro
         ),
         num_references=form.num_references,
         is_recursive=sizes.is_recursive,
+        observed=MappingProxyType(
+            observed_limits(nodes)
+            | {
+                "max_contract_bytes": contract_bytes,
+                "max_nesting": nesting,
+                "max_path": sizes.num_hops,
+                "max_subschemas": sizes.num_subschemas,
+                "max_unfolded_subschemas": sizes.num_unfolded,
+                "max_shortest_instance_bytes": least_bytes,
+            }
+        ),
     )

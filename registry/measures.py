@@ -1,6 +1,6 @@
 """The limits on single keywords: each is checked where it stands, and refused by its name with what was observed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -47,6 +47,26 @@ def node_rejections(node: Node, limits: ContractLimits) -> Iterator[Rejection]:
                 observed=int(measure.observed) if is_whole else float(measure.observed),
             )
     yield from _pattern_rejections(node, limits)
+
+
+def observed_limits(nodes: Iterable[Node]) -> dict[str, int | float]:
+    """The largest observation of each limit, over subschemas that break none."""
+    observed: dict[str, int | float] = {}
+    for node in nodes:
+        for measure in _measures(node):
+            _raise_to(observed, measure.name, measure.observed)
+        for _, pattern, _ in patterns_of(node):
+            profile = pattern_profile(pattern)
+            _raise_to(observed, "max_pattern_bytes", len(pattern.encode()))
+            _raise_to(observed, "max_pattern_repeat", profile.max_repeat)
+            _raise_to(observed, "max_pattern_repeat_product", profile.repeat_product)
+            _raise_to(observed, "max_pattern_depth", profile.depth)
+    return observed
+
+
+def _raise_to(observed: dict[str, int | float], name: str, value: float | Decimal) -> None:
+    number = int(value) if value == int(value) else float(value)
+    observed[name] = max(observed.get(name, 0), number)
 
 
 def num_significant_digits(value: int | Decimal) -> int:

@@ -17,8 +17,11 @@ from registry.instance_rules import Constraint, InstanceRules
 from registry.merge import MergedGraph
 
 
-def refuse_unsatisfiable(merged: MergedGraph, limits: ContractLimits) -> None:
-    """Raises `ContractRejectedError`: no instance (`unsatisfiable`), or only ones above the limit."""
+def least_instance_bytes(merged: MergedGraph, limits: ContractLimits) -> int:
+    """A lower bound for the contract's shortest instance.
+
+    Raises `ContractRejectedError`: no instance (`unsatisfiable`), or only ones above the limit.
+    """
     sizes, rules = shortest_instances(merged)
     least = min(sizes[merged.root])
     if least >= NONE:
@@ -32,6 +35,7 @@ def refuse_unsatisfiable(merged: MergedGraph, limits: ContractLimits) -> None:
             observed=least,
         )
         raise ContractRejectedError((rejection,))
+    return least
 
 
 def shortest_instances(merged: MergedGraph) -> tuple[dict[int, Sizes], dict[int, InstanceRules]]:

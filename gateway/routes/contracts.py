@@ -52,7 +52,7 @@ def _answer(explained: Explained, limits: LimitClass, timings: dict[str, float])
             for entry in bound.report
         ],
         transformations=list(contract.transformations),
-        profile=asdict(contract.profile),
+        profile=_profile(contract.profile),
         limit_class=limits.name,
         limits=_limits(contract.profile, limits),
         cache=bound.tier.value,
@@ -62,14 +62,22 @@ def _answer(explained: Explained, limits: LimitClass, timings: dict[str, float])
     )
 
 
-def _limits(profile: Profile, limits: LimitClass) -> list[LimitMember]:
-    """Every limit, and what this contract uses of those that the profile measures for a whole contract."""
-    used = {
-        "max_contract_bytes": profile.contract_bytes,
-        "max_path": profile.depth,
-        "max_subschemas": profile.num_subschemas,
+def _profile(profile: Profile) -> dict[str, int | bool]:
+    """The profile without what `limits` says already."""
+    return {
+        "contract_bytes": profile.contract_bytes,
+        "depth": profile.depth,
+        "num_subschemas": profile.num_subschemas,
+        "num_enum_members": profile.num_enum_members,
         "max_pattern_bytes": profile.max_pattern_bytes,
+        "num_references": profile.num_references,
+        "is_recursive": profile.is_recursive,
     }
+
+
+def _limits(profile: Profile, limits: LimitClass) -> list[LimitMember]:
+    """Every limit, and what this contract uses of it; null where nothing in the contract is held against it."""
     return [
-        LimitMember(name=name, limit=value, observed=used.get(name)) for name, value in asdict(limits.contract).items()
+        LimitMember(name=name, limit=value, observed=profile.observed.get(name))
+        for name, value in asdict(limits.contract).items()
     ]

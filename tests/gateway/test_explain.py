@@ -43,6 +43,8 @@ async def test_a_contract_is_explained_without_a_generation(tmp_path: Path) -> N
     limits = {limit["name"]: limit for limit in answer["limits"]}
     assert limits["max_contract_bytes"]["limit"] == 65536
     assert limits["max_contract_bytes"]["observed"] == answer["profile"]["contract_bytes"] > 0
+    assert limits["max_length"]["observed"] == 8
+    assert limits["max_pattern_bytes"]["observed"] is None
     assert answer["limit_class"] == "tenant"
     assert (answer["cache"], answer["compile_cpu_ms"], answer["cost"]["trial_ms"]) == ("compiled", 6, 3)
     assert (again.json()["cache"], again.json()["compile_cpu_ms"]) == ("l1", 0)

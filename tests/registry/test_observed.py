@@ -1,0 +1,37 @@
+"""A profile says how near a contract is to each limit, by the limit's own name."""
+
+from dataclasses import asdict
+
+from policy.enforcement import EnforcementPolicy
+from policy.limits import TENANT
+from registry.json_schema import read_json_schema
+
+
+def test_every_limit_that_something_is_held_against_is_observed() -> None:
+    contract = read_json_schema(
+        {
+            "type": "object",
+            "properties": {
+                "code": {"type": "string", "pattern": "^([a-z]{2}){3}$", "maxLength": 6},
+                "step": {"type": "number", "multipleOf": 25, "maximum": 12},
+                "tags": {"type": "array", "items": {"enum": ["a", "bb"]}, "maxItems": 7},
+                "free": {"enum": [{"x": 1}]},
+            },
+            "patternProperties": {"^x-": True},
+            "required": ["code", "step", "tags"],
+        },
+        limits=TENANT.contract,
+        policy=EnforcementPolicy(),
+    )
+    observed = contract.profile.observed
+    assert set(observed) == set(asdict(TENANT.contract))
+    assert observed["max_length"] == 6
+    assert observed["max_items"] == 7
+    assert observed["max_multiple_of"] == 25
+    assert observed["max_pattern_repeat_product"] == 6
+    assert observed["max_optional_properties"] == 1
+    assert observed["max_required_properties"] == 3
+    assert observed["max_enum_scalars"] == 2
+    assert observed["max_nesting"] == 5
+    limits = asdict(TENANT.contract)
+    assert all(value <= limits[name] for name, value in observed.items())
