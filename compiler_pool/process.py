@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Self
 
@@ -41,7 +41,7 @@ class WorkerPool:
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
         self._line: FairQueue[WorkerProcess | None] = FairQueue(max_queued=max_queued)
-        self._replacements: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
         self.deaths: Counter[str] = Counter()
         """Workers lost since the start, by reason."""
@@ -71,6 +71,7 @@ class WorkerPool:
         for result in results:
             if isinstance(result, WorkerProcess):
                 pool._idle.append(result)
+                pool._own(pool._watch(result))
         for result in results:
             if isinstance(result, BaseException):
                 await pool.close()
@@ -125,9 +126,9 @@ class WorkerPool:
         self._is_closed = True
         while self._line.offer(None):
             pass
-        for task in tuple(self._replacements):
+        for task in tuple(self._tasks):
             task.cancel()
-        await asyncio.gather(*self._replacements, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*(worker.close() for worker in (*self._idle, *self._busy)))
         self._idle.clear()
 
@@ -165,9 +166,7 @@ class WorkerPool:
         self._on_death(cause)
         if not self._is_closed:
             _log.warning("worker %d lost (%s): %s", worker.pid, cause, worker.stderr_tail[-300:])
-            task = asyncio.get_running_loop().create_task(self._replace())
-            self._replacements.add(task)
-            task.add_done_callback(self._replacements.discard)
+            self._own(self._replace())
 
     async def _new_worker(self) -> WorkerProcess:
         return await WorkerProcess.start(
@@ -184,6 +183,20 @@ class WorkerPool:
                 await asyncio.sleep(_RESTART_SECONDS[min(attempt, len(_RESTART_SECONDS) - 1)])
                 attempt += 1
             else:
+                self._own(self._watch(worker))
                 if not self._line.offer(worker):
                     self._idle.append(worker)
                 return
+
+    async def _watch(self, worker: WorkerProcess) -> None:
+        """Replace a worker that dies while it has nothing to do; one with a job is replaced when the job ends."""
+        await worker.ended()
+        if worker in self._idle:
+            self._idle.remove(worker)
+            self._give_back(worker, "exited while idle")
+
+    def _own(self, work: Coroutine[None, None, None]) -> None:
+        """Run something in the background until it ends or the pool closes."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

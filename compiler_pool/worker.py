@@ -41,6 +41,8 @@ class WorkerProcess:
         self._process = process
         self._budget = budget
         self._stderr: deque[bytes] = deque()
+        # Not `Process.kill`: that polls first, and so takes the exit status away from whoever waits for it.
+        self._handle = _open_handle(process.pid)
         self._is_alive = True
         self._is_running = False
         # Owned here and awaited by `_reap`: the child must never block on a full pipe of complaints.
@@ -137,14 +139,16 @@ class WorkerProcess:
         await self._reap()
         return JobCrashed(reason=reason)
 
+    async def ended(self) -> None:
+        """Returns once the child is gone, whatever the reason."""
+        await self._process.wait()
+
     async def close(self) -> None:
         """Kill the child, whatever it does, and collect it. A job in flight ends as crashed, and collects it itself."""
         if not self._is_running:
             await self._reap()
             return
-        self._is_alive = False
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        self._kill()
         await self._process.wait()
 
     async def _autopsy(self, budget: ProcessBudget) -> JobOutcome:
@@ -187,10 +191,14 @@ class WorkerProcess:
 
         Shielded, because a caller that is cancelled twice must still not leave a child behind.
         """
-        self._is_alive = False
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        self._kill()
         return await asyncio.shield(asyncio.ensure_future(self._collect()))
+
+    def _kill(self) -> None:
+        self._is_alive = False
+        if self._handle is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     async def _collect(self) -> str:
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -202,6 +210,17 @@ class WorkerProcess:
             pass
         await self._complaints
         status = await self._process.wait()
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
         with suppress(ConnectionError):
             await stdin.wait_closed()
         return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit {status}"
+
+
+def _open_handle(pid: int) -> int | None:
+    """A descriptor that means this process for good, even once its number is another's; None if it is gone."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None

@@ -44,13 +44,13 @@ async def test_a_lost_worker_costs_one_job_and_is_replaced() -> None:
         await pool.close()
 
 
-async def test_a_worker_that_dies_idle_is_replaced_when_it_is_wanted() -> None:
+async def test_a_worker_that_dies_idle_is_replaced_before_it_is_wanted() -> None:
     pool = await _pool(1)
     try:
         outcome = await pool.run(b"pid", budget=BUDGET, deadline_seconds=20)
         assert isinstance(outcome, JobFinished)
         psutil.Process(int(outcome.payload)).kill()
-        await _until(lambda: pool.num_ready == 0)
+        await _until(lambda: pool.deaths == {"exited while idle": 1} and pool.num_ready == 1)
         outcome = await pool.run(b"echo:x", budget=BUDGET, deadline_seconds=20)
         assert isinstance(outcome, JobFinished)
     finally:
