@@ -61,7 +61,7 @@ class NodeClient:
                 "POST",
                 f"{self.base_url}/v1/generate",
                 content=request.model_dump_json(),
-                headers={"content-type": "application/json"},
+                headers={"content-type": "application/json", "accept-encoding": "identity"},
             ) as response:
                 if response.status_code != httpx.codes.OK:
                     raise self._fault(response, await self._read_bounded(response))
@@ -72,7 +72,7 @@ class NodeClient:
     async def _events(self, response: httpx.Response) -> AsyncIterator[GenerateEvent]:
         pending = b""
         try:
-            async for chunk in response.aiter_raw():
+            async for chunk in response.aiter_bytes():
                 *lines, pending = (pending + chunk).split(b"\n")
                 for line in lines:
                     event = self._event(line)
@@ -111,7 +111,7 @@ class NodeClient:
 
     async def _read_bounded(self, response: httpx.Response) -> bytes:
         body = b""
-        async for chunk in response.aiter_raw():
+        async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > _MAX_ANSWER_BYTES:
                 raise self._unavailable(f"an answer is larger than {_MAX_ANSWER_BYTES} bytes")

@@ -80,7 +80,8 @@ class StepLoop:
                 raise RefusedRequestError(NodeFault(code="not_ready", message="the engine has failed"))
             if self._is_stopping:
                 raise RefusedRequestError(NodeFault(code="draining", message="this node is shutting down"))
-            if len(self._waiting) >= self._limits.max_waiting:
+            # Those for whom a place is free wait only for the next step.
+            if len(self._waiting) >= self._limits.max_waiting + len(self._free_places):
                 fault = NodeFault(
                     code="overloaded",
                     message="all places are taken and the queue is full",
