@@ -59,7 +59,7 @@ class Product:
 @contextmanager
 def running_product(state_dir: Path) -> Iterator[Product]:
     """Start everything on free ports; stop it with Ctrl-C's signal and insist that nothing survives."""
-    gateway_port, pool_port, node_port = _free_ports(3)
+    gateway_port, pool_port, node_port = free_ports(3)
     errors = (state_dir / "up.stderr").open("wb")
     process = subprocess.Popen(
         [
@@ -114,7 +114,7 @@ def _read_greeting(process: "subprocess.Popen[str]", state_dir: Path) -> str:
     raise AssertionError((state_dir / "up.stderr").read_text())
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     sockets = [socket.socket() for _ in range(count)]
     try:
         for one in sockets:
