@@ -26,6 +26,9 @@ from inference_node.settings import NodeSettings
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits
 
+_LEAST_CONTEXT_TOKENS: Final = 16
+"""Less holds no chat template and an answer."""
+
 _DTYPES: Final = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
@@ -128,6 +131,13 @@ def choose_context(config: ModelConfig, settings: NodeSettings, dtype: torch.dty
     """
     affordable = settings.kv_budget_bytes // (settings.max_sequences * kv_bytes_per_token(config, dtype))
     possible = min(config.context_tokens, affordable)
+    if possible < _LEAST_CONTEXT_TOKENS:
+        raise UnsupportedModelError(
+            setting="kv_budget_bytes",
+            value=settings.kv_budget_bytes,
+            supported=f"at least {_LEAST_CONTEXT_TOKENS} tokens of context for each of {settings.max_sequences} "
+            "sequences: raise it, or lower max_sequences",
+        )
     if settings.context_tokens is not None and settings.context_tokens > possible:
         raise UnsupportedModelError(
             setting="context_tokens",

@@ -69,6 +69,8 @@ class DecodingSequence:
         self._num_forced = 0
         self._unsent_ids: list[int] = []
         self._num_unsent_forced = 0
+        self._has_unspoken = False
+        """A special token was taken that stands for no text: the matcher knows of it, the text does not."""
         self._submitted_at = time.perf_counter()
         self._admitted_at: float | None = None
         self._prefilled_at: float | None = None
@@ -106,7 +108,7 @@ class DecodingSequence:
 
     def needs_judgement(self, ending: Ending) -> bool:
         """Whether the sent text is not what the matcher stands at, so that `judge` has to run over it."""
-        return self.matcher is not None and ending.cause in _ORDERLY_CAUSES and not self._stream.is_exact
+        return self.matcher is not None and ending.cause in _ORDERLY_CAUSES and not self._is_text_exact()
 
     def flush(self) -> None:
         """Send what was held back. Before `judge` and `finish`."""
@@ -118,7 +120,7 @@ class DecodingSequence:
             return None
         if ending.cause not in _ORDERLY_CAUSES:
             return False
-        if self._stream.is_exact:
+        if self._is_text_exact():
             return self.matcher.is_accepting
         return self.matcher.accepts_text(self._stream.sent_text.encode())
 
@@ -178,6 +180,7 @@ class DecodingSequence:
         if token_id in self._tokenizer.end_ids:
             return Ending(cause="end_of_sequence")
         is_text = token_id not in self._tokenizer.special
+        self._has_unspoken |= not is_text
         self._send(self._stream.push(self._tokenizer.token_bytes[token_id] if is_text else b""))
         if self._stream.stopped_by is not None:
             return Ending(cause="stop_string", stop_string=self._stream.stopped_by)
@@ -185,6 +188,10 @@ class DecodingSequence:
             is_budget = self.num_completion_tokens == self.request.max_tokens
             return Ending(cause="max_tokens" if is_budget else "context_full")
         return None
+
+    def _is_text_exact(self) -> bool:
+        """Whether the sent text is what the matcher took, byte for byte."""
+        return self._stream.is_exact and not self._has_unspoken
 
     def _num_left(self) -> int:
         """How many more tokens budget and context allow."""
