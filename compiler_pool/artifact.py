@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import NewType
 
 from policy.enforcement import ReportEntry
-from policy.limits import EngineBudget
+from policy.limits import EngineBudget as EngineBudget  # noqa: PLC0414 - a re-export: nodes meet it here
 from registry.contract import ContractDigest
 
 TokenizerDigest = NewType("TokenizerDigest", str)

@@ -1,4 +1,4 @@
-"""Log lines of the pool: one JSON object a line on stderr, times in UTC."""
+"""Log lines of every service: one JSON object a line on stderr, times in UTC."""
 
 import logging
 import sys
@@ -9,6 +9,7 @@ import structlog
 def configure_logging() -> None:
     """Once a process; the standard library's loggers come out in the same shape."""
     stamped: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -18,6 +19,7 @@ def configure_logging() -> None:
         processors=[*stamped, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
     )
     rendered: list[structlog.typing.Processor] = [
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
@@ -26,3 +28,5 @@ def configure_logging() -> None:
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=stamped, processors=rendered))
     logging.basicConfig(handlers=[lines], level=logging.INFO, force=True)
+    for noisy in ("httpx", "httpcore", "uvicorn.access"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

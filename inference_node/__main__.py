@@ -1,7 +1,6 @@
 """`python -m inference_node`: the node's service on its own, settings from the environment."""
 
 import os
-import sys
 from types import FrameType
 
 # Read by the OpenMP runtime when torch loads it. Its default is to spin for ever where threads are as many as
@@ -10,10 +9,8 @@ from types import FrameType
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 import uvicorn
-from pydantic import ValidationError
 
-from compiler_pool.errors import FrameError
-from compiler_pool.logs import configure_logging
+from compiler_pool.serving import made_from_settings, server_config
 from inference_node.app import create_app
 from inference_node.node import Node
 from inference_node.settings import NodeSettings
@@ -31,33 +28,15 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def main() -> int:
+def main() -> None:
     """Serve until SIGTERM or SIGINT."""
-    configure_logging()
-    try:
-        settings = NodeSettings()
-        node = Node(settings)
-    except ValidationError as error:
-        for fault in error.errors(include_input=False, include_url=False):
-            place = "_".join(str(part) for part in fault["loc"]).upper()
-            name = place if place.startswith("SCHEMAGATE_") else f"SCHEMAGATE_NODE_{place}"
-            print(f"{name}: {fault['msg']}", file=sys.stderr)
-        return 2
-    except FrameError as error:
-        print(f"SCHEMAGATE_ARTIFACT_KEYS: {error}", file=sys.stderr)
-        return 2
-    config = uvicorn.Config(
-        create_app(node),
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=settings.shutdown_seconds,
+    settings = made_from_settings(NodeSettings, prefix="SCHEMAGATE_NODE_")
+    node = made_from_settings(lambda: Node(settings), prefix="SCHEMAGATE_NODE_")
+    config = server_config(
+        create_app(node), host=settings.host, port=settings.port, shutdown_seconds=settings.shutdown_seconds
     )
     _Server(config, node).run()
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

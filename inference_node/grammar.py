@@ -10,14 +10,16 @@ rebuilt once, alone, and its tokens are replayed: the innocent go on, the guilty
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
-from llguidance import LLMatcher, LLParserLimits
+from llguidance import LLMatcher
 from numpy.typing import NDArray
 
+from compiler_pool.artifact import EngineBudget
 from compiler_pool.errors import TokenizerError
 from compiler_pool.tokenizer import BoundTokenizer
+from compiler_pool.trial import engine_limits
 from inference_node.errors import GrammarError
 
 Bitmask = NDArray[np.int32]
@@ -30,23 +32,6 @@ _MAX_COPIES: Final = 256
 """Copies use up their prototype's lexer states for good; past this many a fresh prototype is made."""
 
 
-class EngineLimits(Protocol):
-    """What an artifact's engine budget must say (`Artifact.engine_budget` does)."""
-
-    @property
-    def max_items_in_row(self) -> int: ...
-    @property
-    def initial_lexer_fuel(self) -> int: ...
-    @property
-    def step_lexer_fuel(self) -> int: ...
-    @property
-    def step_max_items(self) -> int: ...
-    @property
-    def max_lexer_states(self) -> int: ...
-    @property
-    def max_grammar_size(self) -> int: ...
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class Prototype:
     """A compiled grammar from which matchers are copied in microseconds. One tenant's partition each.
@@ -56,13 +41,13 @@ class Prototype:
 
     tokenizer: BoundTokenizer
     grammar: str
-    budget: EngineLimits
+    budget: EngineBudget
     is_suspect: bool = False
     _engine: Any
     _num_copies: int = 0
 
     @classmethod
-    def build(cls, tokenizer: BoundTokenizer, grammar: str, budget: EngineLimits) -> "Prototype":
+    def build(cls, tokenizer: BoundTokenizer, grammar: str, budget: EngineBudget) -> "Prototype":
         """Compile. Milliseconds to hundreds of them; releases the GIL. Only for grammars the compiler accepted.
 
         Raises:
@@ -289,17 +274,8 @@ class GrammarMatcher:
             self.failure = _first_line(error)
 
 
-def _compile(tokenizer: BoundTokenizer, grammar: str, budget: EngineLimits) -> Any:
-    limits = LLParserLimits(
-        max_items_in_row=budget.max_items_in_row,
-        initial_lexer_fuel=budget.initial_lexer_fuel,
-        step_lexer_fuel=budget.step_lexer_fuel,
-        step_max_items=budget.step_max_items,
-        max_lexer_states=budget.max_lexer_states,
-        max_grammar_size=budget.max_grammar_size,
-        verbose_errors=False,
-    )
-    engine = LLMatcher(tokenizer.engine, grammar, log_level=0, limits=limits)
+def _compile(tokenizer: BoundTokenizer, grammar: str, budget: EngineBudget) -> Any:
+    engine = LLMatcher(tokenizer.engine, grammar, log_level=0, limits=engine_limits(budget))
     if engine.is_error():
         raise GrammarError(reason=_first_line(engine.get_error()))
     return engine
