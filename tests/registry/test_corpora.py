@@ -60,7 +60,8 @@ def test_every_schema_of_the_official_suite_is_read_or_refused_by_a_known_code()
         outcome if isinstance(outcome, str) else "read" for outcome in (read_or_code(case[1]) for case in suite())
     )
     assert set(outcomes) <= EXPECTED_IN_SUITE | {"read"}
-    assert outcomes["read"] >= 390, outcomes
+    # 400 of 461 in the newest suite, 383 of 438 in the one that the jsonschema package carries.
+    assert outcomes["read"] > 0.85 * outcomes.total(), outcomes
 
 
 def test_the_canonical_form_judges_the_official_suite_as_the_suite_does() -> None:

@@ -189,8 +189,8 @@ def test_nothing_invalid_is_generable_in_the_official_suite(tokenizer: Path) -> 
         pytest.skip(str(error))
     remotes = corpora_root() / "json-schema-test-suite" / "remotes"
     total = _scored(tokenizer, cases, "--remotes", str(remotes), "--remotes-base", "http://localhost:1234/")
-    assert total.num_contracts == 383
-    assert total.verdicts["accepted"] >= 250
+    assert total.num_contracts == len(cases) > 350  # the suite grows: 383 schemas in the newest
+    assert total.verdicts["accepted"] >= 0.65 * total.num_contracts
     assert total.invalid_generable == []
     # `format.json` calls valid what only an annotating reader accepts.
     assert [name for name in total.valid_not_generable if "format.json" not in name] == []
