@@ -60,7 +60,9 @@ def create_app(settings: GatewaySettings, surroundings: Surroundings | None = No
             yield
 
     # No generated API description: handlers read bodies themselves, so it would describe nothing.
-    app = FastAPI(title="Schemagate", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="Schemagate", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
     app.add_middleware(Observed, metrics=metrics)
     for resource in (chat, models, contracts, health):
         app.include_router(resource.router)

@@ -146,6 +146,16 @@ def _max_tokens(request: ChatRequest) -> int | None:
     return new if old is None else old
 
 
+def _one_strictness(*, inner: bool | None, outer: bool | None) -> bool:
+    if inner is not None and outer is not None and inner != outer:
+        raise InvalidRequestError(
+            RequestFault.CONFLICTING_PARAMETERS,
+            "`strict` and `response_format.json_schema.strict` say different things: send one of them",
+            param="strict",
+        )
+    return bool(inner if outer is None else outer)
+
+
 def _two_contracts() -> InvalidRequestError:
     return InvalidRequestError(
         RequestFault.CONFLICTING_CONTRACTS,
@@ -175,7 +185,7 @@ def _format_contract(response_format: ResponseFormat, *, strict: bool | None) ->
         return InlineContract(
             kind=ContractKind.JSON_SCHEMA,
             schema=sent.schema_,
-            strict=bool(sent.strict if strict is None else strict),
+            strict=_one_strictness(inner=sent.strict, outer=strict),
             param="response_format.json_schema.schema",
         )
     if sent is not None:

@@ -4,6 +4,7 @@ Requests are read strictly (no coercion) from values that `registry.parsing` pro
 disposed of every field that is not used. Unions are avoided on the way in, so that a fault's path is the caller's.
 """
 
+import math
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -31,7 +32,12 @@ class Answered(BaseModel):
 
 def _number(value: Any) -> Any:
     # The parser's numbers are exact; a float is enough for a sampling parameter. Booleans stay, to be refused.
-    return float(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else value
+    if not isinstance(value, int | Decimal) or isinstance(value, bool):
+        return value
+    try:
+        return float(value)
+    except OverflowError:  # beyond any float, and so beyond any bound of ours
+        return math.inf if value > 0 else -math.inf
 
 
 def _text_parts(value: Any) -> Any:

@@ -36,15 +36,16 @@ class ReadinessProbe:
         try:
             async with asyncio.timeout(_PING_SECONDS):
                 await self._store.ping()
-        except Exception as error:  # whatever a database driver raises: keys cannot be checked
-            fatal.append(f"database: {type(error).__name__}")
+        except Exception:  # whatever a database driver raises: keys cannot be checked
+            fatal.append("database: does not answer")
         down = [node for node in self._nodes.nodes if not node.is_live]
-        reasons = [f"node {number}: {node.why_down}" for number, node in enumerate(self._nodes.nodes) if node in down]
+        # Anybody may ask: what the log says of a neighbour (addresses, exceptions) stays in the log.
+        reasons = [f"node {number}: does not serve" for number, node in enumerate(self._nodes.nodes) if node in down]
         (fatal if len(down) == len(self._nodes.nodes) else partial).extend(reasons)
         if self._compiler.identity is None:
-            fatal.append(f"compiler pool: {self._compiler.why_down}")
+            fatal.append("compiler pool: does not answer")
         elif not self._compiler.is_live:
-            partial.append(f"compiler pool: {self._compiler.why_down}")
+            partial.append("compiler pool: does not answer")
         else:
             partial.extend(self._uncompilable())
         if self._validator.num_ready == 0:

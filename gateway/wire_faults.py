@@ -49,11 +49,17 @@ def read_model(model: type[_Model], value: Mapping[str, JsonValue], *, param: st
         return model.model_validate(value)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)
-        # A misspelt member is also a missing one: the misspelling says more.
-        details = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
+        # What is known and not served says most; and a misspelt member is also a missing one.
+        details = min(found, key=_says_less)
         loc: _Loc = (param, *details["loc"]) if param else details["loc"]
         fault = _fault(model, details, loc)
     raise fault  # outside the block: the pydantic error holds the input
+
+
+def _says_less(details: ErrorDetails) -> int:
+    loc, kind = details["loc"], details["type"]
+    is_unserved = kind == "literal_error" and loc[:1] == ("messages",) and loc[-1] in {"role", "type"}
+    return 0 if is_unserved else 1 if kind == "extra_forbidden" else 2
 
 
 def _fault(model: type[BaseModel], details: ErrorDetails, loc: _Loc) -> InvalidRequestError:
@@ -66,8 +72,20 @@ def _fault(model: type[BaseModel], details: ErrorDetails, loc: _Loc) -> InvalidR
     if unsupported is not None:
         return unsupported
     fault = RequestFault.INVALID_TYPE if kind.endswith(("_type", "none_required")) else RequestFault.INVALID_VALUE
-    message = details["msg"][:1].lower() + details["msg"][1:]
-    return InvalidRequestError(fault, f"`{param}` is refused: {message}", param=param)
+    return InvalidRequestError(fault, f"`{param}` is refused: {_spoken(details)}", param=param)
+
+
+def _spoken(details: ErrorDetails) -> str:
+    """Pydantic's words without its own class names."""
+    match details["type"]:
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return "it should be an object"
+        case "list_type":
+            return "it should be a list"
+        case "too_short":
+            return "it should not be empty"
+        case _:
+            return details["msg"][:1].lower() + details["msg"][1:]
 
 
 def _unknown(model: type[BaseModel], loc: _Loc, param: str) -> InvalidRequestError:

@@ -100,8 +100,8 @@ class Reserved:
 class Exhausted:
     """Refused, and nothing was reserved. `observed` is what it would have come to.
 
-    `retry_after_seconds` is when the window ends; 0 where any request that ends may make room. It is infinite where
-    the demand is above the limit by itself, so that no window will ever hold it.
+    `retry_after_seconds` is when the window ends; a second where any request that ends may make room. It is infinite
+    where the demand is above the limit by itself, so that no window will ever hold it.
     """
 
     which: Budget
@@ -109,6 +109,10 @@ class Exhausted:
     observed: int | float
     retry_after_seconds: float
     state: BudgetState
+
+
+_ANY_END_SECONDS = 1.0
+"""A caller that is refused for its own running requests is told to wait this long: less, and clients would hammer."""
 
 
 def reserve(state: BudgetState, demand: Demand, limits: BudgetLimits, *, now_seconds: float) -> Reserved | Exhausted:
@@ -185,5 +189,5 @@ def _retry_after(
     if alone > limit:
         return float("inf")
     if which is Budget.CONCURRENT_REQUESTS:
-        return 0.0
+        return _ANY_END_SECONDS
     return max(0.0, state.window_start_seconds + limits.window_seconds - now_seconds)

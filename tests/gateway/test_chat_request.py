@@ -76,11 +76,20 @@ def test_an_assistant_turn_as_the_client_dumps_it_is_taken() -> None:
         ({"messages": [{"role": "user", "content": 5}]}, "invalid_type", "messages[0].content"),
         ({"messages": [{"role": "user", "content": None}]}, "invalid_type", "messages[0].content"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "unsupported_parameter", "messages[0].role"),
+        (
+            {"messages": [{"role": "tool", "content": "x", "tool_call_id": "1"}]},
+            "unsupported_parameter",
+            "messages[0].role",
+        ),
+        ({"temperature": 10**400}, "invalid_value", "temperature"),
+        ({"temperature": -(10**400)}, "invalid_value", "temperature"),
+        ({"top_p": 10**400}, "invalid_value", "top_p"),
+        ({"stream_options": 5}, "invalid_type", "stream_options"),
         ({"messages": [{"role": "robot", "content": "x"}]}, "invalid_value", "messages[0].role"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
-            "unknown_parameter",
-            "messages[0].content[0].image_url",
+            "unsupported_parameter",
+            "messages[0].content[0].type",
         ),
         (
             {"messages": [{"role": "user", "content": [{"type": "file", "text": "x"}]}]},
@@ -221,6 +230,14 @@ def test_explain_takes_a_contract_or_a_response_format() -> None:
             "contract",
         ),
         ({"contarct": {}}, "unknown_parameter", "contarct"),
+        (
+            {
+                "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {}, "strict": True}},
+                "strict": False,
+            },
+            "conflicting_parameters",
+            "strict",
+        ),
     ],
 )
 def test_an_explain_request_that_is_wrong_is_refused_by_its_path(body: Any, code: str, param: str) -> None:

@@ -52,11 +52,11 @@ def test_a_refusal_reserves_nothing() -> None:
     assert refused(state, Demand(reservation_id="b", num_tokens=50)).state == state
 
 
-def test_too_many_at_once_may_try_again_at_any_time() -> None:
+def test_too_many_at_once_may_try_again_in_a_second() -> None:
     state = granted(BudgetState(), Demand(reservation_id="a"))
     state = granted(state, Demand(reservation_id="b"))
     no = refused(state, Demand(reservation_id="c"))
-    assert (no.which, no.retry_after_seconds) == (Budget.CONCURRENT_REQUESTS, 0)
+    assert (no.which, no.retry_after_seconds) == (Budget.CONCURRENT_REQUESTS, 1)
     granted(settle(state, "a", Usage(), LIMITS, now_seconds=0), Demand(reservation_id="c"))
 
 
