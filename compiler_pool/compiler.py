@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from compiler_pool.blame import blame
+from compiler_pool.forcing import with_safe_forcing, without_forcing
 from compiler_pool.lowering.lower import lower
 from compiler_pool.lowering.outcome import Refused
 from compiler_pool.tokenizer import BoundTokenizer
-from compiler_pool.trial import CompileFailed, Passed, TrialFailed, compile_error, try_grammar
+from compiler_pool.trial import CompileFailed, Passed, TrialFailed, TrialOutcome, compile_error, try_grammar
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import LimitClass, TrialBudget
 from policy.rejection import Rejection, RejectionCode
@@ -79,17 +80,17 @@ def _compile_schema(
     lower_seconds = time.thread_time() - started
     if isinstance(lowered, Refused):
         return _refused(lowered.rejections, lowered.report, started)
-    outcome = try_grammar(lowered.grammar, tokenizer, engine=limits.engine, trial=limits.trial)
+    grammar, outcome = _tried(lowered.grammar, tokenizer, limits)
     if isinstance(outcome, CompileFailed) and outcome.is_counting:
         # Where schemas meet (`allOf`, references) only the engine sees which members are optional in the end.
         lowered = lower(schema, limits=limits.contract, policy=policy, counts_properties=False)
         if isinstance(lowered, Refused):
             return _refused(lowered.rejections, lowered.report, started)
-        outcome = try_grammar(lowered.grammar, tokenizer, engine=limits.engine, trial=limits.trial)
+        grammar, outcome = _tried(lowered.grammar, tokenizer, limits)
     match outcome:
         case Passed():
             return CompiledContract(
-                grammar=lowered.grammar,
+                grammar=grammar,
                 report=lowered.report,
                 lower_seconds=lower_seconds,
                 passed=outcome,
@@ -109,6 +110,16 @@ def _compile_schema(
         case TrialFailed():
             rejection = _trial_refusal(outcome, limits.trial)
             return replace(_refused([rejection], lowered.report, started), lower_seconds=lower_seconds)
+
+
+def _tried(grammar: str, tokenizer: BoundTokenizer, limits: LimitClass) -> tuple[str, TrialOutcome]:
+    """The grammar as it is to be run, and its trial. What fails with forced runs gets a second trial without."""
+    safe = with_safe_forcing(grammar, tokenizer)
+    outcome = try_grammar(safe, tokenizer, engine=limits.engine, trial=limits.trial)
+    if isinstance(outcome, TrialFailed) and outcome.observed_seconds is None:
+        safe = without_forcing(grammar)
+        outcome = try_grammar(safe, tokenizer, engine=limits.engine, trial=limits.trial)
+    return safe, outcome
 
 
 def _marked(entry: ReportEntry, rejection: Rejection) -> ReportEntry:
