@@ -1,76 +1,111 @@
 """`schemagate key create|list|revoke`: API keys in the gateway's database."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
+from cli.up.layout import Layout, Ports, default_cache_dir, default_state_dir
 from gateway.auth.issue import issue_key
 from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyRecord, KeyStore
+from gateway.errors import StoreUnavailableError
 from gateway.identifiers import KeyId, TenantId
+
+_Result = TypeVar("_Result")
 
 app = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys.")
 
 DatabaseUrl = Annotated[
-    str, typer.Option(envvar="SCHEMAGATE_GATEWAY_DATABASE_URL", help="The gateway's database, as SQLAlchemy spells it.")
-]
-PepperText = Annotated[
-    str,
+    str | None,
     typer.Option(
-        envvar="SCHEMAGATE_GATEWAY_KEY_PEPPER",
-        help="The gateway's key pepper. Prefer the environment: a command line is visible to other users.",
+        envvar="SCHEMAGATE_GATEWAY_DATABASE_URL",
+        help="The gateway's database, as SQLAlchemy spells it; without one, that of `schemagate up`.",
     ),
 ]
+PepperText = Annotated[
+    str | None,
+    typer.Option(
+        envvar="SCHEMAGATE_GATEWAY_KEY_PEPPER",
+        help="The gateway's key pepper; without one, that of `schemagate up`. Prefer the environment: a command line "
+        "is visible to other users.",
+    ),
+]
+_MAX_DAYS = 36_500
+
+
+def _run(database_url: str | None, work: Callable[[KeyStore], Awaitable[_Result]]) -> _Result:
+    """Do something with the store; a database that cannot be used is one line and status 1."""
+
+    async def run() -> _Result:
+        store = await KeyStore.open(database_url or _embedded().database_url)
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    try:
+        return asyncio.run(run())
+    except StoreUnavailableError as error:
+        reason = str(error.__cause__ or error).splitlines()[0]
+        typer.echo(f"the database cannot be used: {reason}", err=True)
+        raise typer.Exit(1) from error
+
+
+def _embedded() -> Layout:
+    """The installation that `schemagate up` would start here; it has to exist."""
+    layout = Layout(host="127.0.0.1", ports=Ports(), state_dir=default_state_dir(), cache_dir=default_cache_dir())
+    if not (layout.state_dir / "pepper").is_file():
+        typer.echo(
+            f"no installation in {layout.state_dir}: set SCHEMAGATE_STATE_DIR to where `schemagate up` keeps it, "
+            "or SCHEMAGATE_GATEWAY_DATABASE_URL and SCHEMAGATE_GATEWAY_KEY_PEPPER to those of a gateway",
+            err=True,
+        )
+        raise typer.Exit(1)
+    return layout
 
 
 @app.command("create")
 def create(
     tenant: Annotated[str, typer.Argument(help="Whose key; the tenant is made with its first key.")],
-    database_url: DatabaseUrl,
-    pepper: PepperText,
+    database_url: DatabaseUrl = None,
+    pepper: PepperText = None,
     label: Annotated[str, typer.Option(help="What the key is for.")] = "",
-    expires_in_days: Annotated[float | None, typer.Option(help="Days until it stops working.", min=0)] = None,
+    expires_in_days: Annotated[
+        float | None, typer.Option(help="Days until it stops working.", min=0, max=_MAX_DAYS)
+    ] = None,
 ) -> None:
     """Make a key and print it. It is shown this once: only a keyed digest is kept."""
     if not 1 <= len(tenant) <= 64:
         raise typer.BadParameter("a tenant name has 1 to 64 characters", param_hint="TENANT")
     try:
-        secret = Pepper(pepper)
+        secret = Pepper(pepper or _embedded().pepper())
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--pepper") from error
 
-    async def run() -> str:
+    async def make(store: KeyStore) -> str:
         now = datetime.now(UTC)
         expires_at = None if expires_in_days is None else now + timedelta(days=expires_in_days)
-        store = await KeyStore.open(database_url)
-        try:
-            key = await issue_key(store, secret, tenant=TenantId(tenant), label=label, at=now, expires_at=expires_at)
-        finally:
-            await store.close()
+        key = await issue_key(store, secret, tenant=TenantId(tenant), label=label, at=now, expires_at=expires_at)
         return key.text
 
-    typer.echo(asyncio.run(run()))
+    typer.echo(_run(database_url, make))
 
 
 @app.command("list")
 def list_keys(
-    database_url: DatabaseUrl,
+    database_url: DatabaseUrl = None,
     tenant: Annotated[str | None, typer.Option(help="Only this tenant's keys.")] = None,
 ) -> None:
     """List keys: id, tenant, state, when it was made, label. No secret can be shown."""
 
-    async def run() -> Sequence[KeyRecord]:
-        store = await KeyStore.open(database_url)
-        try:
-            return await store.records(None if tenant is None else TenantId(tenant))
-        finally:
-            await store.close()
+    async def read(store: KeyStore) -> Sequence[KeyRecord]:
+        return await store.records(None if tenant is None else TenantId(tenant))
 
     now = datetime.now(UTC)
-    for record in asyncio.run(run()):
+    for record in _run(database_url, read):
         state = "live" if record.is_live(now) else "revoked" if record.revoked_at else "expired"
         typer.echo(f"{record.key_id}\t{record.tenant}\t{state}\t{record.created_at:%Y-%m-%dT%H:%M:%SZ}\t{record.label}")
 
@@ -78,18 +113,14 @@ def list_keys(
 @app.command("revoke")
 def revoke(
     key_id: Annotated[str, typer.Argument(help="The id: the part of the key between `sg_` and the next `_`.")],
-    database_url: DatabaseUrl,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Revoke a key. A running gateway stops taking it within a second."""
 
-    async def run() -> bool:
-        store = await KeyStore.open(database_url)
-        try:
-            return await store.revoke(KeyId(key_id), at=datetime.now(UTC))
-        finally:
-            await store.close()
+    async def end(store: KeyStore) -> bool:
+        return await store.revoke(KeyId(key_id), at=datetime.now(UTC))
 
-    if not asyncio.run(run()):
+    if not _run(database_url, end):
         typer.echo(f"no live key has the id {key_id!r}", err=True)
         raise typer.Exit(1)
     typer.echo(f"revoked {key_id}")

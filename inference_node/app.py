@@ -76,7 +76,8 @@ def create_app(node: Node) -> FastAPI:
         reason = node.not_ready_reason
         if reason is None:
             return JSONResponse({"status": "ready"})
-        return JSONResponse({"status": "not_ready", "reasons": [reason]}, 503)
+        status = "failed" if node.has_failed else "not_ready"
+        return JSONResponse({"status": status, "reasons": [reason]}, 503)
 
     @app.get("/metrics")
     async def metrics() -> Response:

@@ -75,6 +75,11 @@ class Node:
             return f"the engine has failed: {self._engine.loop.failure}"
         return None
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether waiting is no use: only a new process can serve."""
+        return self._load_failure is not None or (self._engine is not None and self._engine.loop.failure is not None)
+
     def identity(self) -> NodeIdentity:
         """Who this node is. Raises RefusedRequestError until it can serve."""
         return self._serving().identity

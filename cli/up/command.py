@@ -1,11 +1,13 @@
 """`schemagate up`: prepare the model, start pool, node and gateway, print a line that works, and watch."""
 
 import asyncio
+import errno
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +15,7 @@ import httpx
 import typer
 
 from cli.up.greeting import greeting
-from cli.up.layout import Layout, Ports, default_cache_dir, default_state_dir, new_artifact_keys
+from cli.up.layout import InUseError, Layout, Ports, default_cache_dir, default_state_dir, new_artifact_keys
 from cli.up.model import ModelPreparationError, prepare_model
 from cli.up.services import Service, embedded_services
 from cli.up.supervisor import Supervisor
@@ -25,15 +27,26 @@ _POLL_SECONDS = 0.2
 _PROBE_SECONDS = 2.0
 
 
+_SERVING = frozenset({"ready", "degraded"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """What a service says of itself on `/readyz`; `silent` before it listens, `failed` once waiting is no use."""
+
+    status: str
+    reason: str
+
+
 class _StopRequestedError(Exception):
     """Ctrl-C or SIGTERM arrived."""
 
 
 def up_command(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    gateway_port: Annotated[int, typer.Option(help="The public API.")] = 8080,
-    pool_port: Annotated[int, typer.Option(help="The compiler pool.")] = 8081,
-    node_port: Annotated[int, typer.Option(help="The inference node.")] = 8082,
+    gateway_port: Annotated[int, typer.Option(help="The public API.", min=1, max=65535)] = 8080,
+    pool_port: Annotated[int, typer.Option(help="The compiler pool.", min=1, max=65535)] = 8081,
+    node_port: Annotated[int, typer.Option(help="The inference node.", min=1, max=65535)] = 8082,
     state_dir: Annotated[Path | None, typer.Option(help="Database, secrets, logs.")] = None,
     cache_dir: Annotated[Path | None, typer.Option(help="Converted model weights.")] = None,
     model_dir: Annotated[
@@ -52,17 +65,23 @@ def up_command(
     def say(line: str) -> None:
         typer.echo(f"[{time.monotonic() - started:6.1f} s] {line}", err=True)
 
-    _refuse_busy_ports(layout)
-    layout.prepare()
+    _refuse_bad_options(layout, model_dir)
+    try:
+        layout.prepare()
+    except OSError as error:
+        raise _refusal(f"cannot keep state in {layout.state_dir}: {error.strerror}") from error
     supervisor = Supervisor(say=say)
-    with _stop_signals():
-        try:
-            _run(layout, model_dir, supervisor, say)
-        except _StopRequestedError:
-            say("stopping")
-        finally:
-            supervisor.stop()
-            say("stopped")
+    try:
+        with layout.lock(), _stop_signals():
+            try:
+                _run(layout, model_dir, supervisor, say)
+            except _StopRequestedError:
+                say("stopping")
+            finally:
+                supervisor.stop()
+                say("stopped")
+    except InUseError as error:
+        raise _refusal(str(error)) from error
 
 
 def _run(layout: Layout, model_dir: Path | None, supervisor: Supervisor, say: Callable[[str], None]) -> None:
@@ -87,6 +106,7 @@ def _run(layout: Layout, model_dir: Path | None, supervisor: Supervisor, say: Ca
 def _wait_until_ready(services: tuple[Service, ...], supervisor: Supervisor, say: Callable[[str], None]) -> None:
     """Return when every service answers `/readyz` with 200. A service that exits while starting ends the command."""
     waiting = list(services)
+    said: dict[str, str] = {}
     deadline = time.monotonic() + _READY_SECONDS
     with httpx.Client(timeout=_PROBE_SECONDS) as http:
         while waiting:
@@ -95,9 +115,15 @@ def _wait_until_ready(services: tuple[Service, ...], supervisor: Supervisor, say
                     say(f"{service.name} ended with status {status} while starting; its log ends:")
                     typer.echo(_tail(service.log_path), err=True)
                     raise typer.Exit(1)
-                if _is_ready(http, service):
+                state = _state(http, service)
+                if state.status in _SERVING:
                     say(f"{service.name} is ready")
                     waiting.remove(service)
+                elif state.reason and state.reason != said.get(service.name):
+                    say(f"{service.name}: {state.reason}")
+                    said[service.name] = state.reason
+                if state.status == "failed":
+                    raise typer.Exit(1)
             if waiting and time.monotonic() > deadline:
                 names = ", ".join(service.name for service in waiting)
                 say(f"not ready after {_READY_SECONDS:.0f} s: {names}; logs are in {waiting[0].log_path.parent}")
@@ -105,11 +131,12 @@ def _wait_until_ready(services: tuple[Service, ...], supervisor: Supervisor, say
             time.sleep(_POLL_SECONDS)
 
 
-def _is_ready(http: httpx.Client, service: Service) -> bool:
+def _state(http: httpx.Client, service: Service) -> _State:
     try:
-        return http.get(f"{service.base_url}/readyz").status_code == httpx.codes.OK
-    except httpx.TransportError:
-        return False
+        body = http.get(f"{service.base_url}/readyz").json()
+        return _State(status=str(body["status"]), reason="; ".join(body.get("reasons", ())))
+    except (httpx.TransportError, ValueError, KeyError):
+        return _State(status="silent", reason="")
 
 
 def _served_model(gateway: Service, key: str) -> str:
@@ -124,21 +151,38 @@ def _tail(path: Path, *, max_bytes: int = 4096) -> str:
     return data.decode(errors="replace")
 
 
-def _refuse_busy_ports(layout: Layout) -> None:
-    """Say which port is taken before anything is started, instead of letting one service fail in its log."""
-    family = socket.AF_INET6 if ":" in layout.host else socket.AF_INET
-    for name, port in (("gateway", layout.ports.gateway), ("pool", layout.ports.pool), ("node", layout.ports.node)):
-        with socket.socket(family) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((layout.host, port))
-            except OSError as error:
-                typer.echo(
-                    f"cannot listen on {layout.host}:{port} for the {name}: {error.strerror}. "
-                    f"Stop what uses it, or choose another with --{name}-port.",
-                    err=True,
+def _refusal(message: str) -> typer.Exit:
+    typer.echo(message, err=True)
+    return typer.Exit(1)
+
+
+def _refuse_bad_options(layout: Layout, model_dir: Path | None) -> None:
+    """Say what is wrong before anything is started, instead of letting one service fail in its log."""
+    ports = {"gateway": layout.ports.gateway, "pool": layout.ports.pool, "node": layout.ports.node}
+    if len(set(ports.values())) < len(ports):
+        raise _refusal(f"gateway, pool and node need three different ports, not {', '.join(map(str, ports.values()))}")
+    for name, port in ports.items():
+        _refuse_unless_free(name, layout.host, port)
+    for file in ("config.json", "tokenizer.json") if model_dir is not None else ():
+        if model_dir is not None and not (model_dir / file).is_file():
+            raise _refusal(f"{model_dir} is not a model directory: it has no {file}")
+
+
+def _refuse_unless_free(name: str, host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                advice = (
+                    f"Stop what uses it, or choose another with --{name}-port (make run UP_OPTIONS=--{name}-port=…)."
                 )
-                raise typer.Exit(1) from error
+            else:
+                advice = "Choose an address of this machine with --host."
+            reason = error.strerror or str(error)
+            raise _refusal(f"cannot listen on {host}:{port} for the {name}: {reason}. {advice}") from error
 
 
 @contextmanager

@@ -1,8 +1,10 @@
 """Where an embedded installation keeps things, and the environment its processes share."""
 
+import fcntl
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,13 @@ class Ports:
     gateway: int = 8080
     pool: int = 8081
     node: int = 8082
+
+
+class InUseError(Exception):
+    """Another `schemagate up` runs on this state directory."""
+
+    def __init__(self, state_dir: Path) -> None:
+        super().__init__(f"another `schemagate up` uses {state_dir}: stop it, or choose another with --state-dir")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +57,20 @@ class Layout:
         self.state_dir.chmod(0o700)
         self.log_dir.mkdir(exist_ok=True)
         self.cache_dir.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the state directory: a second start on it would revoke the first one's key.
+
+        Raises:
+            InUseError: another process holds it.
+        """
+        with (self.state_dir / "up.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InUseError(self.state_dir) from None
+            yield
 
     def pepper(self) -> str:
         """The key under which API keys are digested: made once, kept, because stored digests depend on it."""

@@ -66,14 +66,24 @@ class KeyStore:
 
     @classmethod
     async def open(cls, database_url: str) -> Self:
-        """Connect, and make the tables if they are missing."""
-        engine = create_async_engine(database_url)
+        """Connect, and make the tables if they are missing.
+
+        Raises:
+            StoreUnavailableError: the URL is not one of an asynchronous driver, or the database does not open.
+        """
+        try:
+            engine = create_async_engine(database_url)
+        except (SQLAlchemyError, ImportError) as error:
+            raise StoreUnavailableError from error
         try:
             async with engine.begin() as connection:
                 if engine.dialect.name == "sqlite":
                     # A writer (`schemagate key`, the bootstrap) must never make a reader fail.
                     await connection.execute(text("PRAGMA journal_mode=WAL"))
                 await connection.run_sync(_Tables.metadata.create_all)
+        except SQLAlchemyError as error:
+            await engine.dispose()
+            raise StoreUnavailableError from error
         except BaseException:
             await engine.dispose()
             raise
