@@ -12,6 +12,7 @@ from registry.errors import UnsupportedPatternError
 from registry.graph import Node
 from registry.patterns import pattern_profile, translate_pattern
 from registry.shapes import is_number
+from registry.sizes import SATURATED
 from registry.text import value_text
 
 _LENGTHS: Final = frozenset({"minLength", "maxLength"})
@@ -44,7 +45,8 @@ def node_rejections(node: Node, limits: ContractLimits) -> Iterator[Rejection]:
                 keyword=measure.keyword,
                 limit_name=measure.name,
                 limit=limit,
-                observed=int(measure.observed) if is_whole else float(measure.observed),
+                # `1e400` is five characters and four hundred digits: no reader of a report needs them.
+                observed=min(int(measure.observed), SATURATED) if is_whole else float(measure.observed),
             )
     yield from _pattern_rejections(node, limits)
 

@@ -2,8 +2,11 @@
 
 from dataclasses import asdict
 
+import pytest
+
 from policy.enforcement import EnforcementPolicy
 from policy.limits import TENANT
+from registry.errors import ContractRejectedError
 from registry.json_schema import read_json_schema
 
 
@@ -35,3 +38,9 @@ def test_every_limit_that_something_is_held_against_is_observed() -> None:
     assert observed["max_nesting"] == 5
     limits = asdict(TENANT.contract)
     assert all(value <= limits[name] for name, value in observed.items())
+
+
+def test_an_absurd_observation_is_reported_in_few_digits() -> None:
+    with pytest.raises(ContractRejectedError) as caught:
+        read_json_schema({"maxLength": 10**400}, limits=TENANT.contract, policy=EnforcementPolicy())
+    assert caught.value.rejections[0].observed == 10**15
