@@ -18,6 +18,8 @@ from registry.pointers import join
 
 MAX_NUMBER_LITERAL: Final = 256
 """Characters of one number as written."""
+NUMBER_LIMIT_NAME: Final = "max_number_literal"
+"""What a rejection of a number that is too long says."""
 MAX_NUMBER_DIGITS: Final = 128
 """Digits of one number as written, leading zeros included."""
 MAX_NUMBER_EXPONENT: Final = 400
@@ -184,7 +186,7 @@ def _number_rejection(literal: str, pointer: str) -> Rejection:
             code=RejectionCode.LIMIT_EXCEEDED,
             message=f"A number may have {MAX_NUMBER_DIGITS} digits and an exponent of {MAX_NUMBER_EXPONENT}.",
             pointer=pointer,
-            limit_name="max_number_literal",
+            limit_name=NUMBER_LIMIT_NAME,
             limit=MAX_NUMBER_LITERAL,
             observed=len(literal),
         )

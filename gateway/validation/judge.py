@@ -20,7 +20,7 @@ from gateway.validation.verdict import Invalid, Unjudged, UnjudgedReason, Valid,
 from policy.rejection import RejectionCode
 from registry.contract import JsonValue
 from registry.errors import ContractRejectedError
-from registry.parsing import parse_json
+from registry.parsing import NUMBER_LIMIT_NAME, parse_json
 
 _MIB = 1024 * 1024
 
@@ -78,9 +78,12 @@ class Judge:
             value = parse_json(document, max_bytes=limits.max_document_bytes, max_nesting=limits.max_nesting)
         except ContractRejectedError as error:
             rejection = error.rejections[0]
-            if rejection.code is RejectionCode.LIMIT_EXCEEDED:
+            # An endless number is the document's fault, and trying again would not mend it; size is ours to bound.
+            is_number = rejection.limit_name == NUMBER_LIMIT_NAME
+            if rejection.code is RejectionCode.LIMIT_EXCEEDED and not is_number:
                 return Unjudged(reason=UnjudgedReason.DOCUMENT_LIMIT, message=rejection.message)
-            return Invalid(pointer=rejection.pointer, keyword=rejection.code.value, message=rejection.message)
+            keyword = NUMBER_LIMIT_NAME if is_number else rejection.code.value
+            return Invalid(pointer=rejection.pointer, keyword=keyword, message=rejection.message)
         return self.judge_value(value)
 
     def admits(self, value: JsonValue, subschema: JsonValue) -> bool:
