@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from compiler_pool.lowering.numbers import BOUNDS, Number, as_number, needs_narrow_zero
+from compiler_pool.lowering.numbers import BOUNDS, Number, as_number, leaking_bounds
 from compiler_pool.lowering.outcome import Ledger, Lowered, Refused, subschemas
 from compiler_pool.lowering.schema import Schema, SchemaPass
 from compiler_pool.lowering.strings import SINGLE_SPELLING_ESCAPES
@@ -43,7 +43,7 @@ def lower(
         ledger=ledger,
         single_spelling=single_spelling,
         counts_properties=counts_properties,
-        narrow_zero_bounds=needs_narrow_zero(_bounds(keywords)),
+        leaking=leaking_bounds(_bounds(keywords)),
     )
     engine = schema_pass.run(root)
     if ledger.rejections:

@@ -2,8 +2,9 @@
 
 The engine reads every number of a schema as a double and builds ranges from their decimal digits. Measured on
 llguidance 1.9.1, that is exact for up to 15 significant digits between 10^-15 and 2^53, with these exceptions, all
-handled here: an exclusive bound at zero together with another bound inside (-1, 1) lets zero itself through, and a
-decimal `multipleOf` is scaled by repeated multiplication, which drifts.
+handled here: an exclusive bound at a whole number lets that number through where the opposite bound lies before the
+next one away from zero; the integer next to an exclusive bound is computed in doubles; and a decimal `multipleOf` is
+scaled by repeated multiplication, which drifts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,8 @@ Number: TypeAlias = int | Decimal
 
 MAX_EXACT_INTEGER = 2**53
 SMALLEST_MAGNITUDE = Decimal("1e-15")
+SAFE_DIGITS = 15
+"""Significant digits that a double always keeps."""
 
 BOUNDS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
 
@@ -101,25 +104,56 @@ def integral_bounds(node: Mapping[str, JsonValue]) -> dict[str, int]:
     return ({"minimum": max(lows)} if lows else {}) | ({"maximum": min(highs)} if highs else {})
 
 
-def narrow_zero(bounds: dict[str, Number]) -> dict[str, Number]:
-    """Exclusive bounds at zero moved to the smallest magnitude that is exact: numbers nearer to zero are given up."""
-    narrowed: dict[str, Number] = {}
-    for keyword, value in bounds.items():
-        if value == 0 and keyword == "exclusiveMinimum":
-            narrowed["minimum"] = max(narrowed.get("minimum", SMALLEST_MAGNITUDE), SMALLEST_MAGNITUDE)
-        elif value == 0 and keyword == "exclusiveMaximum":
-            narrowed["maximum"] = min(narrowed.get("maximum", -SMALLEST_MAGNITUDE), -SMALLEST_MAGNITUDE)
-        elif keyword == "minimum" and "minimum" in narrowed:
-            narrowed["minimum"] = max(value, narrowed["minimum"])
-        elif keyword == "maximum" and "maximum" in narrowed:
-            narrowed["maximum"] = min(value, narrowed["maximum"])
-        else:
-            narrowed[keyword] = value
-    return narrowed
+def next_inside(keyword: str, value: Number) -> int | None:
+    """The integer next to an exclusive bound, inside it. The engine takes it as the bound where it wants integers."""
+    match keyword:
+        case "exclusiveMinimum":
+            return floor(value) + 1
+        case "exclusiveMaximum":
+            return ceil(value) - 1
+        case _:
+            return None
 
 
-def needs_narrow_zero(bounds: Iterable[tuple[str, Number]]) -> bool:
-    """Whether the hazard at zero can arise anywhere in a contract: conjunctions may bring any two bounds together."""
+def leaking_bounds(bounds: Iterable[tuple[str, Number]]) -> frozenset[tuple[str, int]]:
+    """The exclusive bounds at whole numbers that the engine may let through, anywhere in a contract.
+
+    It happens going away from zero only, and where the range ends before the next whole number: `exclusiveMinimum: 3`
+    with `maximum: 3.8` lets 3 through, `exclusiveMaximum: -3` with `minimum: -3.8` lets -3 through. Conjunctions may
+    bring any two bounds of a contract together.
+    """
     listed = list(bounds)
-    is_exclusive = any(keyword.startswith("exclusive") and value == 0 for keyword, value in listed)
-    return is_exclusive and any(0 < _size(value) < 1 for _, value in listed)
+    above = {floor(value) for _, value in listed if value != int(value)}
+    below = {ceil(value) for _, value in listed if value != int(value)}
+    return frozenset(
+        (keyword, int(value))
+        for keyword, value in listed
+        if value == int(value)
+        and (
+            (keyword == "exclusiveMinimum" and value >= 0 and value in above)
+            or (keyword == "exclusiveMaximum" and value <= 0 and value in below)
+        )
+    )
+
+
+def narrowed(bounds: Mapping[str, Number], leaking: frozenset[tuple[str, int]]) -> dict[str, Number]:
+    """The bounds with those in `leaking` moved inwards, away from zero, to the next number with 15 digits.
+
+    What lies between is given up. A moved bound cannot make another one leak: those lie on the other side of zero.
+    """
+    moved: dict[str, Number] = {}
+    for given, bound in bounds.items():
+        keyword, value = given, bound
+        if (given, bound) in leaking:
+            step = _smallest_step(int(bound))
+            keyword, value = ("minimum", bound + step) if given == "exclusiveMinimum" else ("maximum", bound - step)
+        if keyword in moved:
+            value = (max if keyword == "minimum" else min)(value, moved[keyword])
+        moved[keyword] = value
+    return moved
+
+
+def _smallest_step(whole: int) -> Decimal:
+    """What a double can add to a whole number. Leaking ones have at most 14 digits: they have an exact neighbour."""
+    digits = len(str(abs(whole))) if whole else 0
+    return Decimal(1).scaleb(digits - SAFE_DIGITS)

@@ -12,9 +12,9 @@ from compiler_pool.lowering.counting import counted_properties
 from compiler_pool.lowering.decimals import spelled_parts
 from compiler_pool.lowering.disjoint import DisjointnessProof
 from compiler_pool.lowering.idle import IN_PLACE, is_anything, is_idle
-from compiler_pool.lowering.numbers import BOUNDS, Number, as_number, integral_bounds, narrow_zero
+from compiler_pool.lowering.numbers import BOUNDS, Number, as_number, integral_bounds, narrowed
 from compiler_pool.lowering.outcome import Ledger
-from compiler_pool.lowering.strings import anchored, format_schema, needs_unicode_escape
+from compiler_pool.lowering.strings import engine_pattern, format_schema, needs_unicode_escape
 from compiler_pool.lowering.values import inexact_bound, inexact_divisor, inexact_literal
 from policy.capability import LLGUIDANCE_1_9_1, KeywordUse, Plan, negotiate
 from policy.enforcement import EnforcementPolicy, KeywordStatus, Unknown
@@ -27,7 +27,7 @@ from registry.pointers import join, tokens_of
 
 Schema = dict[str, JsonValue]
 
-_KEPT = frozenset({"type", "required", "minLength", "maxLength", "minItems", "maxItems"})
+_KEPT = frozenset({"type", "minLength", "maxLength", "minItems", "maxItems"})
 """The engine enforces these exactly as they stand."""
 _SINGLE = frozenset({"items", "additionalProperties"})
 _LISTS = frozenset({"allOf", "anyOf", "prefixItems"})
@@ -60,7 +60,7 @@ class SchemaPass:
         policy: EnforcementPolicy,
         ledger: Ledger,
         single_spelling: bool,
-        narrow_zero_bounds: bool,
+        leaking: frozenset[tuple[str, int]],
         counts_properties: bool,
     ) -> None:
         self._definitions = definitions
@@ -68,11 +68,13 @@ class SchemaPass:
         self._policy = policy
         self._ledger = ledger
         self._single_spelling = single_spelling
-        self._narrow_zero = narrow_zero_bounds
+        self._leaking = leaking
         self._counts_properties = counts_properties
         self._proof = DisjointnessProof(definitions)
         self._reached: deque[str] = deque()
         self._lowered: dict[str, JsonValue] = {}
+        self._unspellable_names: list[Rejection] = []
+        self._has_name_patterns = False
         self._keywords: dict[str, Callable[[_Draft, str, JsonValue], None]] = {
             "$ref": self._reference,
             "const": self._literal,
@@ -81,6 +83,7 @@ class SchemaPass:
             "pattern": self._pattern,
             "oneOf": self._one_of,
             "not": self._negation,
+            "required": self._required,
             "properties": self._properties,
             "patternProperties": self._pattern_properties,
             "minProperties": self._counted,
@@ -95,6 +98,9 @@ class SchemaPass:
         while self._reached:
             name = self._reached.popleft()
             self._lowered[name] = self._schema(self._definitions.get(name, False), join("", "$defs", name))
+        if self._has_name_patterns:
+            for rejection in self._unspellable_names:
+                self._ledger.reject(rejection, None)
         assert isinstance(engine, dict)
         return engine | ({"$defs": self._lowered} if self._lowered else {})
 
@@ -175,9 +181,9 @@ class SchemaPass:
             self._enforced(pointer, keyword)
 
     def _anchored(self, pattern: str, pointer: str, keyword: str) -> str | None:
-        """The engine's expression, or None with the rejection written: the validator could not judge it either."""
+        """The engine's expression, or None with the rejection written: neither it nor the validator could be exact."""
         try:
-            return anchored(pattern)
+            return engine_pattern(pattern, single_spelling=self._single_spelling)
         except UnsupportedPatternError as error:
             message = f"this pattern is not supported: {error}"
             code = RejectionCode.UNSUPPORTED_REGEX
@@ -208,7 +214,7 @@ class SchemaPass:
             return
         if declared is not None and "number" not in types:
             return  # no number gets this far, and what is not a number meets them all
-        bounds = narrow_zero(bounds) if self._narrow_zero else bounds
+        bounds = narrowed(bounds, self._leaking)
         parts = spelled_parts(bounds, divisor, max_multiple=self._limits.max_multiple_of)
         if len(parts) > 1 and declared is not None:
             draft.together.append({"anyOf": parts})
@@ -275,16 +281,35 @@ class SchemaPass:
         else:
             self._ledger.unsupported(pointer, keyword, value, "the grammar cannot enforce 'not'")
 
+    def _required(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
+        pointer = join(draft.pointer, keyword)
+        self._enforced(pointer, keyword)
+        self._name(value, pointer, keyword)
+        draft.engine[keyword] = value
+
+    def _name(self, name: JsonValue, pointer: str, keyword: str) -> None:
+        """Declared names are written out whatever the escapes, and patterns lack the characters that need `\\u`.
+
+        So the engine would not see that such a name matches one, here or where schemas come together.
+        """
+        if needs_unicode_escape(name):
+            message = "a name with this control character cannot stand in a contract with patternProperties"
+            code = RejectionCode.UNSUPPORTED_VALUE
+            self._unspellable_names.append(Rejection(code=code, message=message, pointer=pointer, keyword=keyword))
+
     def _properties(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
         pointer = join(draft.pointer, keyword)
         self._enforced(pointer, keyword)
         members = value.items() if isinstance(value, dict) else ()
+        for name, _ in members:
+            self._name(name, join(pointer, name), keyword)
         draft.engine[keyword] = {name: self._schema(inner, join(pointer, name)) for name, inner in members}
 
     def _pattern_properties(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
         pointer = join(draft.pointer, keyword)
         self._enforced(pointer, keyword)
         lowered: Schema = {}
+        self._has_name_patterns = True
         for pattern, inner in value.items() if isinstance(value, dict) else ():
             text = self._anchored(pattern, join(pointer, pattern), keyword)
             if text is None:

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 
-from compiler_pool.lowering.numbers import Inexact, Number, as_number, inexact, inexact_multiple
+from compiler_pool.lowering.numbers import Inexact, Number, as_number, inexact, inexact_multiple, next_inside
 from policy.limits import ContractLimits
 from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
 
 
 def inexact_bound(value: Number, *, limits: ContractLimits, pointer: str, keyword: str) -> Rejection | None:
-    """The refusal of a number that is a constraint, if the engine would change it."""
+    """The refusal of a number that is a constraint, if the engine would change it or the integer it makes of it."""
     found = inexact(value, max_digits=limits.max_number_digits)
+    inside = next_inside(keyword, value) if found is None else None
+    if inside is not None:
+        found = inexact(inside, max_digits=limits.max_number_digits)
+        value = inside
     return None if found is None else _rejection(value, found, limits, pointer, keyword)
 
 

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compiler_pool.lowering.numbers import inexact, inexact_multiple, integral_bounds, narrow_zero
+from compiler_pool.lowering.numbers import (
+    Number,
+    inexact,
+    inexact_multiple,
+    integral_bounds,
+    leaking_bounds,
+    narrowed,
+)
 from compiler_pool.lowering.outcome import Refused
 from policy.rejection import RejectionCode
 from tests.compiler_pool.lowering.generation import Contract, lowered, refusal
@@ -83,6 +90,49 @@ def test_no_number_outside_the_constraints_can_be_generated(kind: str, constrain
                 assert _holds(Decimal(spelling), kind, constraints), (text, spelling)
 
 
+@st.composite
+def _close_bounds(draw: st.DrawFn) -> list[dict[str, Decimal]]:
+    """Up to three conjuncts whose bounds all lie within two of one whole number, many of them whole."""
+    whole = draw(st.sampled_from([0, 1, 3, 9, 10, 99, 100, 10**9, 99999999999999]) | st.integers(0, 2000))
+    sign = draw(st.sampled_from([1, -1]))
+    places = draw(st.integers(1, min(15, max(1, 14 - len(str(whole))))))
+    unit = 10**places
+    offsets = st.sampled_from([0, 0, 0, 1, -1, unit, -unit, unit - 1, unit + 1]) | st.integers(-2 * unit, 2 * unit)
+    bounds = st.dictionaries(st.sampled_from(_BOUNDS), offsets, min_size=1, max_size=3)
+    conjuncts = draw(st.lists(bounds, min_size=1, max_size=3))
+    return [
+        {name: sign * (whole + Decimal(offset).scaleb(-places)) for name, offset in conjunct.items()}
+        for conjunct in conjuncts
+    ]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    kind=st.sampled_from(["number", "number", "integer"]),
+    conjuncts=_close_bounds(),
+    divisor=st.sampled_from(["", "0.1"]),
+)
+def test_no_conjunction_of_close_bounds_lets_a_number_outside_through(
+    kind: str, conjuncts: list[dict[str, Decimal]], divisor: str
+) -> None:
+    parts = [",".join(f'"{name}":{_plain(value)}' for name, value in conjunct.items()) for conjunct in conjuncts]
+    beside = f',"multipleOf":{divisor}' if divisor and kind == "number" else ""
+    text = f'{{"type":"{kind}"{beside},{parts[0]},"allOf":[{",".join(f"{{{part}}}" for part in parts[1:])}]}}'
+    text = text if len(parts) > 1 else text.replace(',"allOf":[]', "")
+    if isinstance(lowered(text), Refused):
+        return
+    try:
+        contract = Contract(text)
+    except AssertionError as error:
+        assert "nsatisfiable" in str(error) or "lexemes" in str(error), error  # noqa: PT017 - the engine's own refusal
+        return
+    for conjunct in conjuncts:
+        for value in _near(conjunct):
+            for spelling in _spellings(value):
+                if contract.generates(spelling):
+                    assert all(_holds(Decimal(spelling), kind, each) for each in conjuncts), (text, spelling)
+
+
 @settings(max_examples=60, deadline=None)
 @given(kind=st.sampled_from(["number", "integer"]), low=_decimals(), high=_decimals())
 def test_numbers_between_bounds_can_be_generated_as_they_are_plainly_written(
@@ -110,6 +160,14 @@ def test_numbers_between_bounds_can_be_generated_as_they_are_plainly_written(
         ('{"type":"number","minimum":-0.9,"exclusiveMaximum":0}', "-0"),
         ('{"allOf":[{"type":"number","exclusiveMinimum":0},{"maximum":0.5}]}', "0"),
         ('{"$ref":"#/$defs/d0","maximum":0.5,"$defs":{"d0":{"type":"number","exclusiveMinimum":0}}}', "0"),
+        ('{"type":"number","exclusiveMinimum":3,"maximum":3.8}', "3"),
+        ('{"type":"number","exclusiveMinimum":3,"exclusiveMaximum":3.8}', "3"),
+        ('{"type":"number","exclusiveMinimum":3,"maximum":3.8,"multipleOf":0.1}', "3"),
+        ('{"type":"number","exclusiveMinimum":99999999999999,"maximum":99999999999999.1}', "99999999999999"),
+        ('{"type":"number","minimum":-3.8,"exclusiveMaximum":-3}', "-3"),
+        ('{"exclusiveMinimum":3,"maximum":3.8}', "3"),
+        ('{"allOf":[{"type":"number","exclusiveMinimum":10},{"exclusiveMaximum":10.0001}]}', "10"),
+        ('{"allOf":[{"anyOf":[{"exclusiveMinimum":1},{"exclusiveMinimum":2}]},{"type":"number","maximum":1.5}]}', "1"),
         ('{"type":"integer","maximum":9007199254740991}', "9007199254740992"),
         ('{"type":"integer","exclusiveMinimum":0.5}', "0"),
         ('{"type":"number","multipleOf":0.01}', "0.015"),
@@ -124,6 +182,11 @@ def test_a_number_that_the_engine_alone_would_let_through_is_not_generated(text:
     ("text", "number"),
     [
         ('{"type":"number","exclusiveMinimum":0,"maximum":0.5}', "0.25"),
+        ('{"type":"number","exclusiveMinimum":3,"maximum":3.8}', "3.5"),
+        ('{"type":"number","exclusiveMinimum":3,"maximum":3.8}', "3.8"),
+        ('{"type":"number","exclusiveMinimum":3,"maximum":3.8}', "3.00000000000001"),
+        ('{"type":"number","minimum":-3.8,"exclusiveMaximum":-3}', "-3.01"),
+        ('{"type":"number","minimum":3.00000000000001,"maximum":3.8}', "3.1"),
         ('{"type":"number","exclusiveMinimum":0}', "0.001"),
         ('{"type":"number","multipleOf":0.25}', "0.5"),
         ('{"type":"number","multipleOf":0.01}', "3"),
@@ -146,6 +209,9 @@ def test_numbers_within_are_generated_in_their_plain_spelling(text: str, number:
         ('{"enum":[1,{"a":[9007199254740993]}]}', "/enum"),
         ('{"maximum":9223372036854775807}', "/maximum"),
         ('{"enum":[1e21,2]}', "/enum"),
+        ('{"type":"integer","exclusiveMinimum":9007199254740992}', "/exclusiveMinimum"),
+        ('{"type":"integer","exclusiveMaximum":-9007199254740992}', "/exclusiveMaximum"),
+        ('{"allOf":[{"type":"integer"},{"exclusiveMinimum":9007199254740992}]}', "/allOf/1/exclusiveMinimum"),
         ('{"minimum":0.30000000000000004}', "/minimum"),
         ('{"properties":{"a":{"exclusiveMinimum":-1e300}}}', "/properties/a/exclusiveMinimum"),
     ],
@@ -182,10 +248,37 @@ def test_bounds_of_integers_become_inclusive_integers() -> None:
     assert integral_bounds({"minimum": 2, "exclusiveMinimum": 2, "exclusiveMaximum": 5}) == {"minimum": 3, "maximum": 4}
 
 
-def test_an_exclusive_bound_at_zero_moves_only_inwards() -> None:
-    assert narrow_zero({"exclusiveMinimum": 0, "maximum": 1}) == {"minimum": Decimal("1e-15"), "maximum": 1}
-    assert narrow_zero({"exclusiveMinimum": 0, "minimum": 3}) == {"minimum": 3}
-    assert narrow_zero({"exclusiveMaximum": 0, "minimum": -1}) == {"minimum": -1, "maximum": Decimal("-1e-15")}
+def _moved(bounds: dict[str, Number]) -> dict[str, Number]:
+    return narrowed(bounds, leaking_bounds(bounds.items()))
+
+
+def test_an_exclusive_bound_that_would_leak_moves_only_inwards() -> None:
+    half = Decimal("0.5")
+    assert _moved({"exclusiveMinimum": 0, "maximum": half}) == {"minimum": Decimal("1e-15"), "maximum": half}
+    assert _moved({"exclusiveMaximum": 0, "minimum": -half}) == {"minimum": -half, "maximum": Decimal("-1e-15")}
+    assert _moved({"exclusiveMinimum": 3, "maximum": Decimal("3.8")}) == {
+        "minimum": Decimal("3.00000000000001"),
+        "maximum": Decimal("3.8"),
+    }
+    assert _moved({"minimum": Decimal("-100.1"), "exclusiveMaximum": -100}) == {
+        "minimum": Decimal("-100.1"),
+        "maximum": Decimal("-100.000000000001"),
+    }
+    assert _moved({"minimum": Decimal("3.5"), "exclusiveMinimum": 3}) == {"minimum": Decimal("3.5")}
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"exclusiveMinimum": 3, "maximum": 4},
+        {"exclusiveMinimum": 3, "maximum": Decimal("4.5")},
+        {"exclusiveMinimum": -3, "maximum": Decimal("-2.5")},
+        {"minimum": Decimal("2.5"), "exclusiveMaximum": 3},
+        {"exclusiveMinimum": Decimal("3.5"), "maximum": Decimal("3.8")},
+    ],
+)
+def test_an_exclusive_bound_that_cannot_leak_stays(bounds: dict[str, Number]) -> None:
+    assert _moved(bounds) == bounds
 
 
 def test_short_numbers_are_exact() -> None:
