@@ -64,10 +64,14 @@ JobOutcome = JobFinished | JobTimedOut | JobCrashed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFull:
-    """No worker came free in time, or too many were already waiting. Nothing was started."""
+    """No worker came free in time, too many were already waiting, or the deadline cut the job: no verdict on it.
+
+    `spent_seconds` is the wall time for which a worker had the job, 0 where nothing was started.
+    """
 
     num_queued: int
     retry_after_seconds: float
+    spent_seconds: float = 0.0
 
 
 class MessageTooLargeError(Exception):

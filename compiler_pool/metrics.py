@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from compiler_pool.protocol import CompileCost
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_DEATHS = ("cpu_seconds", "wall_seconds", "memory", "cancelled", "signal", "exit", "exception")
+_DEATHS = ("cpu_seconds", "wall_seconds", "deadline", "memory", "cancelled", "signal", "exit", "exception")
 
 
 class PoolMetrics:

@@ -20,6 +20,8 @@ _log = logging.getLogger(__name__)
 
 _RESTART_SECONDS = (0.1, 0.5, 2.0, 5.0)
 """Pauses between attempts to replace a worker that will not start; the last one repeats."""
+_MIN_WALL_SECONDS = 0.001
+"""Of a deadline that passed while its worker was handed over."""
 
 
 class WorkerPool:
@@ -96,22 +98,29 @@ class WorkerPool:
     async def run(
         self, payload: bytes, *, budget: ProcessBudget, deadline_seconds: float, partition: str = ""
     ) -> JobOutcome | QueueFull:
-        """Wait for a worker, at most until the deadline, and run the job on it.
+        """Wait for a worker and run the job on it; partitions wait in turn.
 
-        The wall limit is the smaller of the budget's and what is left of the deadline. Partitions wait in turn.
+        The wait ends while there is still time for all of `budget.wall_seconds`, so that a full line never ends as a
+        verdict on a job. A caller who has less than that from the start waits for half of it; a job that the deadline
+        then cuts is `QueueFull` too.
         """
-        deadline = time.monotonic() + deadline_seconds
-        worker = await self._take(deadline, Partition(partition))
+        started = time.monotonic()
+        is_patient = deadline_seconds > budget.wall_seconds
+        reserved = budget.wall_seconds if is_patient else deadline_seconds / 2
+        worker = await self._take(started + deadline_seconds - reserved, Partition(partition))
         if isinstance(worker, QueueFull):
             return worker
-        left = max(deadline - time.monotonic(), 0.001)
+        left = budget.wall_seconds if is_patient else started + deadline_seconds - time.monotonic()
         self._busy.add(worker)
         cause = "cancelled"
         try:
-            outcome = await worker.run(payload, budget=replace(budget, wall_seconds=min(budget.wall_seconds, left)))
+            outcome = await worker.run(payload, budget=replace(budget, wall_seconds=max(left, _MIN_WALL_SECONDS)))
             match outcome:
                 case JobFinished():
                     cause = "exited while idle"
+                case JobTimedOut(limit_name="wall_seconds") if not is_patient:
+                    cause = "deadline"
+                    return replace(self._queue_full(), spent_seconds=outcome.limit_seconds)
                 case JobTimedOut():
                     cause = outcome.limit_name
                 case JobCrashed():

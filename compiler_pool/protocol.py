@@ -127,10 +127,14 @@ class Crashed(Wire):
 
 
 class Busy(Wire):
-    """503: the queue is full or the deadline would pass before a worker is free."""
+    """503: the queue is full, or the deadline leaves no time for a compile or cut it. It says nothing of the contract.
+
+    `spent_seconds` is how long a worker was at it before the deadline cut it: CPU time was at most as much.
+    """
 
     outcome: Literal["busy"] = "busy"
     retry_after_seconds: float
+    spent_seconds: float = Field(default=0.0, ge=0)
 
 
 CompileOutcome = Annotated[Compiled | Rejected | TimedOut | Crashed, Field(discriminator="outcome")]

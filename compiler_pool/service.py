@@ -41,6 +41,9 @@ from registry.digests import contract_digest
 Outcome = CompileOutcome | Busy
 
 _MIN_DEADLINE_SECONDS = 0.01
+_CUT_SECONDS = 0.1
+"""For the workers to cut a job at its deadline and tell what was spent, before the wait for it is given up."""
+_RETRY_SECONDS = 1.0
 
 
 class CompileService:
@@ -86,12 +89,12 @@ class CompileService:
         source = "hit"
         while outcome is None:
             try:
-                async with asyncio.timeout(max(_seconds_left(deadline), _MIN_DEADLINE_SECONDS)):
+                async with asyncio.timeout(max(_seconds_left(deadline), _MIN_DEADLINE_SECONDS) + _CUT_SECONDS):
                     outcome, has_joined = await self._flights.run(
                         address.key, lambda: self._compile(request, address, deadline)
                     )
             except TimeoutError:
-                outcome, has_joined = _out_of_time(request), False
+                outcome, has_joined = Busy(retry_after_seconds=_RETRY_SECONDS), False
             source = "joined" if has_joined else "miss"
             if has_joined and not isinstance(outcome, Compiled | Rejected) and _seconds_left(deadline) > 0:
                 # Somebody else's patience ran out, or their worker died: that is no answer to this request.
@@ -133,7 +136,7 @@ class CompileService:
         )
         match result:
             case QueueFull():
-                return Busy(retry_after_seconds=result.retry_after_seconds)
+                return Busy(retry_after_seconds=result.retry_after_seconds, spent_seconds=result.spent_seconds)
             case JobTimedOut():
                 return TimedOut(limit_name=result.limit_name, limit_seconds=result.limit_seconds)
             case JobCrashed():
@@ -214,10 +217,6 @@ def _artifact(compilation: CompiledGrammar, address: ArtifactAddress, cost: Comp
         compile_ms=cost.lower_ms + cost.compile_ms + cost.trial_ms,
         cpu_ms=cost.cpu_ms,
     )
-
-
-def _out_of_time(request: CompileRequest) -> TimedOut:
-    return TimedOut(limit_name="wall_seconds", limit_seconds=request.deadline_seconds)
 
 
 def _seconds_left(deadline: float) -> float:

@@ -8,6 +8,8 @@ about the next attempt.
 import asyncio
 import base64
 import binascii
+import time
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -45,7 +47,12 @@ from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry, Un
 from policy.limits import LimitClass
 from policy.rejection import Rejection, RejectionCode
 
+_Outcome = CompileOutcome | Busy | PoolUnavailableError
+
 _RETRY_SECONDS = 1.0
+_POOL_SHARE = 0.9
+"""Of a request's patience, what the pool is given: it has to say that it is busy before the request gives up."""
+_MIN_DEADLINE_SECONDS = 0.01
 _ENTRY_OVERHEAD_BYTES = 512
 _REPORT_ENTRY_BYTES = 200
 """What an entry of a report holds in memory beside its pointer."""
@@ -78,7 +85,7 @@ class ArtifactSource:
         self._compile_seconds = compile_seconds
         self._metrics = metrics
         self._cache: BoundedCache[ArtifactKey, _KeptArtifact] = BoundedCache(max_bytes=cache_bytes)
-        self._flights: SingleFlight[CompileOutcome | Busy | PoolUnavailableError] = SingleFlight()
+        self._flights: SingleFlight[_Outcome] = SingleFlight()
 
     def is_cached(self, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition) -> bool:
         """Whether `obtain` will find the artifact here, so that no compile has to be paid for in advance."""
@@ -90,7 +97,9 @@ class ArtifactSource:
     async def obtain(
         self, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition, meter: Meter
     ) -> BoundContract:
-        """The contract, bound to a tokenizer. What a compile cost is put on `meter`, whatever its outcome.
+        """The contract, bound to a tokenizer. A compile is put on the meter of exactly one of those who waited for it.
+
+        Who leaves as the last of them, on a timeout or cancelled, pays the compile budget: the work was done or killed.
 
         Raises:
             ContractRefusedError: it cannot be enforced, by pointer.
@@ -111,21 +120,27 @@ class ArtifactSource:
         outcome = await self._compiled_once(address, taken, meter)
         return self._accept(outcome, address, taken)
 
-    async def _compiled_once(
-        self, address: ArtifactAddress, taken: TakenContract, meter: Meter
-    ) -> CompileOutcome | Busy | PoolUnavailableError:
+    async def _compiled_once(self, address: ArtifactAddress, taken: TakenContract, meter: Meter) -> _Outcome:
+        deadline = time.monotonic() + self._compile_seconds
+        before = meter.compile_cpu_ms
+
+        def charge(outcome: _Outcome | None) -> None:
+            meter.compile_cpu_ms += self._budget_ms if outcome is None else self._cpu_ms(outcome)
+
+        def join() -> Awaitable[tuple[_Outcome, bool]]:
+            return self._flights.run(address.key, lambda: self._compile(address, taken, deadline), claim=charge)
+
         try:
             async with asyncio.timeout(self._compile_seconds):
-                outcome, has_joined = await self._flights.run(address.key, lambda: self._compile(address, taken))
+                outcome, has_joined = await join()
+                # Somebody else's lack of time is no answer to this request; who paid for it took their place, though.
+                if has_joined and _is_transient(outcome) and meter.compile_cpu_ms == before:
+                    outcome, _ = await join()
         except TimeoutError:
             raise _unavailable("the compiler pool has not answered in time; ask again") from None
-        if not has_joined:
-            meter.compile_cpu_ms += self._cpu_ms(outcome)
         return outcome
 
-    async def _compile(
-        self, address: ArtifactAddress, taken: TakenContract
-    ) -> CompileOutcome | Busy | PoolUnavailableError:
+    async def _compile(self, address: ArtifactAddress, taken: TakenContract, deadline: float) -> _Outcome:
         request = CompileRequest(
             kind=str(taken.contract.kind),
             canonical_text=taken.contract.text,
@@ -134,7 +149,7 @@ class ArtifactSource:
             policy=_policy_wire(taken.policy),
             limits=self._limit_name,
             tenant_partition=address.tenant_partition,
-            deadline_seconds=self._compile_seconds,
+            deadline_seconds=max((deadline - time.monotonic()) * _POOL_SHARE, _MIN_DEADLINE_SECONDS),
         )
         try:
             outcome = await self._compiler.client.compile(request)
@@ -151,15 +166,16 @@ class ArtifactSource:
     def _keep(self, key: ArtifactKey, compiled: Compiled) -> None:
         if compiled.artifact_key != key:
             return  # `_accept` refuses it
-        artifact = _kept(compiled)
+        try:
+            artifact = _kept(compiled)
+        except CompilerUnavailableError:
+            return  # `_accept` says so to each who waits, after one of them has paid
         size = len(artifact.frame) + _ENTRY_OVERHEAD_BYTES
         size += sum(len(entry.pointer) + _REPORT_ENTRY_BYTES for entry in artifact.report)
         self._cache.put(key, artifact, num_bytes=size)
         self._metrics.cache_bytes.set(self._cache.num_bytes)
 
-    def _accept(
-        self, outcome: CompileOutcome | Busy | PoolUnavailableError, address: ArtifactAddress, taken: TakenContract
-    ) -> BoundContract:
+    def _accept(self, outcome: _Outcome, address: ArtifactAddress, taken: TakenContract) -> BoundContract:
         match outcome:
             case Compiled():
                 if outcome.artifact_key != address.key:
@@ -178,7 +194,7 @@ class ArtifactSource:
             case Crashed():
                 raise CompileCrashedError(param=taken.param)
             case Busy():
-                message = "the compiler pool's queue is full; ask again"
+                message = "the compiler pool is busy; ask again"
                 raise CompilerUnavailableError(message, retry_after_seconds=outcome.retry_after_seconds)
             case PoolUnavailableError():
                 raise _unavailable()
@@ -199,19 +215,38 @@ class ArtifactSource:
             tenant_partition=partition,
         )
 
-    def _cpu_ms(self, outcome: CompileOutcome | Busy | PoolUnavailableError) -> float:
-        """What a tenant is charged. What killed a worker is charged the whole budget it was given."""
+    @property
+    def _budget_ms(self) -> float:
+        return self._limits.compile.cpu_seconds * 1000
+
+    def _cpu_ms(self, outcome: _Outcome) -> float:
+        """What a tenant is charged. Where a worker was killed, the most CPU that it can have used."""
         match outcome:
             case Compiled():
                 return outcome.cost.cpu_ms if outcome.cache == "miss" else 0.0
             case Rejected():
                 return 0.0 if outcome.cost is None else outcome.cost.cpu_ms
+            case TimedOut(limit_name="wall_seconds"):
+                return min(self._budget_ms, outcome.limit_seconds * 1000)
             case TimedOut() | Crashed():
-                return self._limits.compile.cpu_seconds * 1000
-            case Busy() | PoolUnavailableError():
+                return self._budget_ms
+            case Busy():
+                return min(self._budget_ms, outcome.spent_seconds * 1000)
+            case PoolUnavailableError():
                 return 0.0
             case _:
                 assert_never(outcome)
+
+
+def _is_transient(outcome: _Outcome) -> bool:
+    """Whether it tells of a moment, or of somebody's deadline, and not of the contract."""
+    match outcome:
+        case Busy() | PoolUnavailableError() | TimedOut(limit_name="wall_seconds"):
+            return True
+        case Compiled() | Rejected() | TimedOut() | Crashed():
+            return False
+        case _:
+            assert_never(outcome)
 
 
 def _unavailable(message: str = "the compiler pool does not answer; ask again") -> CompilerUnavailableError:

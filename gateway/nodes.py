@@ -25,7 +25,10 @@ IDENTITY_SECONDS = 3.0
 _MAX_SILENT_POLLS = 2
 """A node that is busy may be late once; a node that refuses the connection is down at once."""
 _RETRY_SECONDS = 1.0
-_ANOTHER_NODE_MAY = frozenset({"overloaded", "draining", "not_ready", "tokenizer_mismatch"})
+_ANOTHER_NODE_MAY = frozenset({"overloaded", "draining", "not_ready", "tokenizer_mismatch", "artifact_required"})
+"""`artifact_required` gets this far only from a node that was given the artifact and does not keep it."""
+_MAX_PUTS = 2
+"""A node may lose an artifact to others' before it is used; one that loses it twice is too short of memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,14 +186,15 @@ class NodeDirectory:
 async def _begin(
     node: Node, request: GenerateRequest, artifact: SignedArtifact | None, stack: AsyncExitStack, clock: StageClock
 ) -> OpenSequence:
-    try:
-        with clock.time(Stage.DECODE):
-            return await _first_event(node, request, stack)
-    except NodeFaultError as error:
-        if error.fault.code != "artifact_required" or artifact is None:
-            raise
-    with clock.time(Stage.ROUTE):
-        await node.client.put_artifact(artifact.key, artifact.frame)
+    for _ in range(_MAX_PUTS):
+        try:
+            with clock.time(Stage.DECODE):
+                return await _first_event(node, request, stack)
+        except NodeFaultError as error:
+            if error.fault.code != "artifact_required" or artifact is None:
+                raise
+        with clock.time(Stage.ROUTE):
+            await node.client.put_artifact(artifact.key, artifact.frame)
     with clock.time(Stage.DECODE):
         return await _first_event(node, request, stack)
 

@@ -275,7 +275,8 @@ async def test_a_short_deadline_is_kept(tmp_path: Path) -> None:
     async with _service(tmp_path, num_workers=1) as service:
         text = '{"allOf":[' + ",".join(f'{{"pattern":"[a-f]{{3,60}}.*{at}.*x"}}' for at in range(40)) + "]}"
         outcome = await service.client.compile(service.request(text, limits="none", seconds=0.3))
-        assert isinstance(outcome, TimedOut | Busy)
+        assert isinstance(outcome, Busy)  # the deadline is the caller's, and says nothing of the contract
+        assert 0 < outcome.spent_seconds <= 0.3
         assert isinstance(await service.client.compile(service.request()), Compiled)
 
 

@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compiler_pool.artifact import ArtifactKey
 from compiler_pool.cache import CachedFrame, CachedRefusal, MemoryArtifactCache, SingleFlight
@@ -106,3 +108,68 @@ async def test_a_failure_reaches_everybody_and_is_not_kept() -> None:
     assert [type(result) for result in results] == [ValueError, ValueError]
     with pytest.raises(ValueError, match="no"):
         await flights.run(A, fail)
+
+
+class _Waiter:
+    """Somebody who waits, and what they had to claim."""
+
+    def __init__(self, flights: SingleFlight[int], gate: asyncio.Event) -> None:
+        self.claims: list[int | None] = []
+        self._gate = gate
+        self.asked = asyncio.ensure_future(flights.run(A, self._compute, claim=self.claims.append))
+
+    async def _compute(self) -> int:
+        await self._gate.wait()
+        return 7
+
+    async def leave(self) -> None:
+        self.asked.cancel()
+        await asyncio.gather(self.asked, return_exceptions=True)
+
+
+async def _three(flights: SingleFlight[int], gate: asyncio.Event) -> list[_Waiter]:
+    waiters = []
+    for _ in range(3):
+        waiters.append(_Waiter(flights, gate))
+        await asyncio.sleep(0)
+    return waiters
+
+
+async def test_an_answer_is_claimed_once_by_who_started_it_while_it_is_there() -> None:
+    gate = asyncio.Event()
+    waiters = await _three(SingleFlight(), gate)
+    gate.set()
+    await asyncio.gather(*(waiter.asked for waiter in waiters))
+    assert [waiter.claims for waiter in waiters] == [[7], [], []]
+
+
+async def test_an_answer_is_claimed_by_one_who_joined_where_the_first_has_left() -> None:
+    gate = asyncio.Event()
+    waiters = await _three(SingleFlight(), gate)
+    await waiters[0].leave()
+    gate.set()
+    assert await asyncio.gather(*(waiter.asked for waiter in waiters[1:])) == [(7, True)] * 2
+    assert [waiter.claims for waiter in waiters] == [[], [7], []]
+
+
+async def test_the_last_to_leave_claims_what_has_no_answer() -> None:
+    waiters = await _three(SingleFlight(), asyncio.Event())
+    for at in (1, 0, 2):
+        await waiters[at].leave()
+    assert [waiter.claims for waiter in waiters] == [[], [], [None]]
+
+
+@given(st.permutations(range(3)), st.integers(0, 3), st.integers(0, 4))
+def test_whoever_leaves_and_whenever_exactly_one_claims(order: list[int], num_leaving: int, num_turns: int) -> None:
+    async def run() -> list[int | None]:
+        gate = asyncio.Event()
+        waiters = await _three(SingleFlight(), gate)
+        gate.set()
+        for _ in range(num_turns):  # the answer comes before, between or after the leaving
+            await asyncio.sleep(0)
+        for at in order[:num_leaving]:
+            waiters[at].asked.cancel()
+        await asyncio.gather(*(waiter.asked for waiter in waiters), return_exceptions=True)
+        return [claim for waiter in waiters for claim in waiter.claims]
+
+    assert len(asyncio.run(run())) == 1

@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import psutil
 import pytest
 
 from compiler_pool.errors import WorkerStartError
-from compiler_pool.job import JobCrashed, JobFinished, QueueFull
+from compiler_pool.job import JobCrashed, JobFinished, JobTimedOut, QueueFull
 from compiler_pool.process import WorkerPool
 from policy.limits import ProcessBudget
 
@@ -123,3 +124,57 @@ async def test_a_pool_that_cannot_start_leaves_nothing_behind() -> None:
     with pytest.raises(WorkerStartError):
         await WorkerPool.start(ENTRY, {"fail": "raise"}, num_workers=2, max_queued=1, budget=BUDGET)
     assert {child.pid for child in psutil.Process().children()} == before
+
+
+async def test_a_job_that_waited_too_long_for_its_own_budget_is_not_started_and_costs_no_worker() -> None:
+    budget = replace(BUDGET, wall_seconds=19.0)
+    pool = await _pool(1)
+    try:
+        running = asyncio.ensure_future(pool.run(b"sleep:0.5", budget=BUDGET, deadline_seconds=60))
+        await asyncio.sleep(0)
+        outcome = await pool.run(b"echo:late", budget=budget, deadline_seconds=19.2)
+        assert isinstance(outcome, QueueFull)
+        assert outcome.spent_seconds == 0
+        assert isinstance(await running, JobFinished)
+        assert pool.deaths == {}
+        assert pool.num_ready == 1
+    finally:
+        await pool.close()
+
+
+async def test_a_job_that_waited_has_all_of_its_budget_still() -> None:
+    pool = await _pool(1)
+    budget = replace(BUDGET, wall_seconds=0.4)
+    try:
+        running = asyncio.ensure_future(pool.run(b"sleep:0.3", budget=BUDGET, deadline_seconds=60))
+        await asyncio.sleep(0)
+        outcome = await pool.run(b"sleep:60", budget=budget, deadline_seconds=20)
+        assert outcome == JobTimedOut(limit_name="wall_seconds", limit_seconds=0.4)
+        assert isinstance(await running, JobFinished)
+    finally:
+        await pool.close()
+
+
+async def test_a_deadline_under_the_budget_is_served_and_its_cut_is_no_verdict_on_the_job() -> None:
+    pool = await _pool(1)
+    try:
+        assert isinstance(await pool.run(b"echo:x", budget=BUDGET, deadline_seconds=10), JobFinished)
+        cut = await pool.run(b"sleep:60", budget=BUDGET, deadline_seconds=0.2)
+        assert isinstance(cut, QueueFull)
+        assert 0 < cut.spent_seconds <= 0.2
+        assert pool.deaths == {"deadline": 1}
+    finally:
+        await pool.close()
+
+
+async def test_a_deadline_under_the_budget_waits_for_half_of_it_and_keeps_the_worker() -> None:
+    pool = await _pool(1)
+    try:
+        running = asyncio.ensure_future(pool.run(b"sleep:0.9", budget=BUDGET, deadline_seconds=60))
+        await asyncio.sleep(0)
+        outcome = await pool.run(b"sleep:0.15", budget=BUDGET, deadline_seconds=1.0)
+        assert isinstance(outcome, QueueFull)
+        assert isinstance(await running, JobFinished)
+        assert pool.deaths == {}
+    finally:
+        await pool.close()

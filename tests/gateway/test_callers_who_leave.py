@@ -73,6 +73,7 @@ async def test_leaving_while_a_contract_is_compiled_drops_the_compile(tmp_path: 
             await until(lambda: len(pool.requests) == 1)
             asked.cancel()
         await until(lambda: not budget.state_of(BOOTSTRAP_TENANT).reserved)
+    assert budget.state_of(BOOTSTRAP_TENANT).compile_cpu_ms == 500  # all that it was given: the work was done or killed
 
 
 async def test_leaving_in_the_middle_of_a_body_costs_nothing(tmp_path: Path) -> None:

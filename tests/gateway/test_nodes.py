@@ -130,25 +130,48 @@ async def test_a_stream_that_does_not_begin_with_its_start_is_no_node() -> None:
         await decode(nodes, nodes.offer(MODEL))
 
 
-async def test_an_artifact_is_handed_over_when_the_node_asks_and_asked_for_only_once() -> None:
-    class Forgetful(NodeTwin):
-        async def handle(self, request: httpx.Request) -> httpx.Response:
-            response = await super().handle(request)
-            self.artifacts.clear()
-            return response
+ARTIFACT = SignedArtifact(key=ArtifactKey("a" * 64), frame=b"frame")
 
-    artifact = SignedArtifact(key=ArtifactKey("a" * 64), frame=b"frame")
-    good, bad = NodeTwin(), Forgetful()
-    for twin in (good, bad):
-        nodes = directory({"one": twin})
-        await nodes.refresh()
-        offer = nodes.offer(MODEL)
-        if twin is good:
-            assert isinstance((await decode(nodes, offer, artifact))[-1], Finish)
-        else:
-            with pytest.raises(NodeRefusedError, match="send it"):
-                await decode(nodes, offer, artifact)
-        assert twin.num_put == 1
+
+class Forgetful(NodeTwin):
+    """Loses the first `num_losses` artifacts that it is given."""
+
+    num_losses: int
+
+    async def handle(self, request: httpx.Request) -> httpx.Response:
+        response = await super().handle(request)
+        if self.num_put <= self.num_losses:
+            self.artifacts.clear()
+        return response
+
+
+def forgetful(num_losses: int) -> NodeTwin:
+    twin = Forgetful()
+    twin.num_losses = num_losses
+    return twin
+
+
+@pytest.mark.parametrize("num_losses", [0, 1])
+async def test_an_artifact_is_handed_over_when_the_node_asks_also_where_it_was_evicted_meanwhile(
+    num_losses: int,
+) -> None:
+    twin = forgetful(num_losses)
+    nodes = directory({"one": twin})
+    await nodes.refresh()
+    assert isinstance((await decode(nodes, nodes.offer(MODEL), ARTIFACT))[-1], Finish)
+    assert twin.num_put == num_losses + 1
+
+
+async def test_a_node_that_keeps_no_artifact_is_given_it_twice_and_left_for_another() -> None:
+    bad, good = forgetful(100), NodeTwin()
+    nodes = directory({"one": bad, "two": good})
+    await nodes.refresh()
+    assert isinstance((await decode(nodes, nodes.offer(MODEL), ARTIFACT))[-1], Finish)
+    assert (bad.num_put, good.num_put) == (2, 1)
+    good.is_down = True
+    await nodes.refresh()
+    with pytest.raises(NodeRefusedError, match="send it"):
+        await decode(nodes, nodes.offer(MODEL), ARTIFACT)
 
 
 async def test_waiting_for_the_node_is_decoding_and_handing_over_is_routing() -> None:
