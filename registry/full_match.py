@@ -18,8 +18,13 @@ def full_match_pattern(pattern: str) -> str:
 
     Raises `UnsupportedPatternError`, also where an anchor stands so far inside that it would have to be proven idle.
     """
+    return write_pattern(full_match_tree(pattern))
+
+
+def full_match_tree(pattern: str) -> PatternNode:
+    """The tree of `full_match_pattern`: it holds no anchor. Raises `UnsupportedPatternError`."""
     lines = [_full_line(parts) for parts in _lines(bounded_tree(pattern))]
-    return write_pattern(lines[0] if len(lines) == 1 else Choice(branches=tuple(lines)))
+    return lines[0] if len(lines) == 1 else Choice(branches=tuple(lines))
 
 
 def _full_line(parts: tuple[PatternNode, ...]) -> PatternNode:

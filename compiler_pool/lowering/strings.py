@@ -1,23 +1,53 @@
 """Patterns and formats as the engine takes them: whole-string expressions, and one spelling for every character."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from compiler_pool.lowering.formats import FORMATS
 from registry.contract import JsonValue
-from registry.full_match import full_match_pattern
+from registry.errors import UnsupportedPatternError
+from registry.full_match import full_match_tree
 from registry.pattern_program import pattern_program
+from registry.pattern_removal import holds, never_matches, without_controls
+from registry.pattern_syntax import Characters, CodePointRanges
+from registry.patterns import write_pattern
 
 SINGLE_SPELLING_ESCAPES = '"\\bfnrt'
 """Escapes a generated string may use where names matter. With `\\u` allowed too, the engine excludes a declared name
 from the undeclared ones in one spelling only: `"\\u0061"` would pass as an undeclared name beside `a`."""
 
-_SHORT_ESCAPED = frozenset("\b\t\n\f\r")
+
+# What the engine's escapes spell with `\\u` only: the control characters without a short escape, and U+007F.
+_UNICODE_ESCAPED: Final[CodePointRanges] = ((0x00, 0x07), (0x0B, 0x0B), (0x0E, 0x1F), (0x7F, 0x7F))
+_NUL: Final[CodePointRanges] = ((0x00, 0x00),)
 
 
-def anchored(pattern: str) -> str:
-    """A caller's pattern as the engine reads it, if the validator can run it too. Raises UnsupportedPatternError."""
+def engine_pattern(pattern: str, *, single_spelling: bool) -> str:
+    """A caller's pattern as the engine reads it, if the validator can run it too. Raises UnsupportedPatternError.
+
+    It accepts no more than `pattern`, and less where the engine would write something else than was matched:
+
+    - A set of bytes with all control characters (U+000A or not) is escaped as though `"` and `\\` were in it. Unions
+      that the engine makes are such sets too, so U+0000 stays only in sets that do hold both.
+    - Without `\\u`, a character that needs it is written as nothing at all.
+    """
     pattern_program(pattern)
-    return f"^(?:{full_match_pattern(pattern)})$"
+    tree = full_match_tree(pattern)
+    narrowed = without_controls(tree, _unspellable if single_spelling else _misread)
+    if never_matches(narrowed) and not never_matches(tree):
+        reason = "every text that it matches needs a control character that cannot be generated here"
+        raise UnsupportedPatternError(reason=reason, position=0)
+    return f"^(?:{write_pattern(narrowed)})$"
+
+
+def _unspellable(_: Characters) -> CodePointRanges:
+    return _UNICODE_ESCAPED
+
+
+def _misread(characters: Characters) -> CodePointRanges:
+    # Closed under union and intersection: what has U+0000 has `"` and `\\` as well.
+    escapes_alike = not characters.classes and holds(characters, 0x22) and holds(characters, 0x5C)
+    return () if escapes_alike else _NUL
 
 
 def format_schema(name: str) -> "JsonValue | None":
@@ -27,11 +57,12 @@ def format_schema(name: str) -> "JsonValue | None":
 
 
 def needs_unicode_escape(value: JsonValue) -> bool:
-    """Whether a literal can only be written with `\\u`: control characters without a short escape."""
+    """Whether a literal can only be written with `\\u`: control characters without a short escape, and U+007F."""
     return any(
-        (character < " " and character not in _SHORT_ESCAPED) or character == "\x7f"
+        low <= ord(character) <= high
         for text in _strings(value)
         for character in text
+        for low, high in _UNICODE_ESCAPED
     )
 
 
