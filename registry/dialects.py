@@ -77,9 +77,16 @@ def dialect_of(uri: str) -> Dialect | None:
     return None
 
 
-def difference(dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue], pointer: str) -> Rejection | None:
-    """Why `keyword` of `schema` (which stands at `pointer`) means something else in 2020-12, if it does."""
-    reason = _reason(dialect, keyword, schema)
+def difference(
+    dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue], pointer: str, *, is_hidden: bool
+) -> Rejection | None:
+    """Why `keyword` of `schema` (which stands at `pointer`) means something else in 2020-12, if it does.
+
+    `is_hidden`: it stands where the dialect expects no schema (`registry.hidden_names`).
+    """
+    reason = _reason(dialect, keyword, schema, pointer)
+    if reason is None and is_hidden and keyword == "$id":
+        reason = "no schema is expected here, and `$id` names nothing"
     if reason is None:
         return None
     return Rejection(
@@ -99,7 +106,7 @@ def is_idle_there(dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue
     return keyword == "$recursiveAnchor" and dialect is Dialect.DRAFT_2019_09 and schema[keyword] is False
 
 
-def _reason(dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue]) -> str | None:
+def _reason(dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue], pointer: str) -> str | None:
     if dialect is Dialect.DRAFT_2020_12:
         return None
     value = schema[keyword]
@@ -117,18 +124,17 @@ def _reason(dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue]) -> 
     if keyword in {"$recursiveRef", "$recursiveAnchor"} and dialect is Dialect.DRAFT_2019_09:
         return None if is_idle_there(dialect, keyword, schema) else f"`{keyword}` is what `$dynamicRef` is now"
     if keyword == "$id" and dialect.ignores_ref_siblings and isinstance(value, str):
-        return _id_reason(dialect, value, schema)
+        return _id_reason(dialect, value, schema, is_root=not pointer)
     if keyword in _JUDGING | _NAMING and keyword not in _SHARED[dialect]:
         return f"`{keyword}` does not exist and would be ignored"
     return None
 
 
-def _id_reason(dialect: Dialect, value: str, schema: Mapping[str, JsonValue]) -> str | None:
+def _id_reason(dialect: Dialect, value: str, schema: Mapping[str, JsonValue], *, is_root: bool) -> str | None:
     if dialect is Dialect.DRAFT_04:
         return "`$id` does not exist and would be ignored"
     if "#" in value.removesuffix("#"):
         return "a fragment in `$id` is what `$anchor` is now"
-    reference = schema.get("$ref")
-    if isinstance(reference, str) and not reference.startswith("#"):
+    if "$ref" in schema and not is_root:  # of the root's, `hidden_names` decides: only the whole document can tell
         return "`$id` beside `$ref` does not count"
     return None

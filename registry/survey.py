@@ -12,6 +12,7 @@ from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
 from registry.dialects import Dialect, dialect_of, difference
 from registry.errors import MAX_REJECTIONS
+from registry.hidden_names import hides, ignored_root_name, missed_name
 from registry.keywords import SHAPES, Shape
 from registry.pointers import join
 from registry.shapes import shape_fault
@@ -61,18 +62,24 @@ def survey_document(value: JsonValue, *, document: str, policy: EnforcementPolic
     survey.resources[document] = ""
     if not _read_dialect(survey, value):
         return survey
-    stack: list[tuple[str, JsonValue, str]] = [("", value, document)]
+    stack: list[tuple[str, JsonValue, str, bool]] = [("", value, document, False)]
     while stack and len(survey.rejections) < MAX_REJECTIONS:
-        pointer, schema, base = stack.pop()
+        pointer, schema, base, is_hidden = stack.pop()
         if isinstance(schema, bool):
             survey.locations[pointer] = Location(document=document, pointer=pointer, base=base, schema=schema)
         elif isinstance(schema, dict):
             base = _name(survey, schema, pointer, base)
             survey.locations[pointer] = Location(document=document, pointer=pointer, base=base, schema=schema)
-            _check_members(survey, schema, pointer, policy)
-            children = [(join(pointer, *path), child, base) for path, child in subschemas(schema)]
-            stack.extend(reversed(children))
+            _check_members(survey, schema, pointer, policy, is_hidden=is_hidden)
+            stack.extend(
+                (join(pointer, *path), child, base, is_hidden or hides(survey.dialect, schema, str(path[0])))
+                for path, child in reversed(list(subschemas(schema)))
+            )
     _check_draft_04_ids(survey)
+    objects = ((pointer, at.schema) for pointer, at in survey.locations.items() if isinstance(at.schema, dict))
+    fault = ignored_root_name(survey.dialect, document, objects)
+    if fault is not None:
+        survey.rejections.append(fault)
     _check_contains_under_2019_09(survey)
     return survey
 
@@ -129,11 +136,16 @@ def _name(survey: Survey, schema: SchemaObject, pointer: str, base: str) -> str:
     return base
 
 
-def _check_members(survey: Survey, schema: SchemaObject, pointer: str, policy: EnforcementPolicy) -> None:
+def _check_members(
+    survey: Survey, schema: SchemaObject, pointer: str, policy: EnforcementPolicy, *, is_hidden: bool
+) -> None:
+    missed = missed_name(survey.dialect, schema, pointer)
+    if missed is not None:
+        survey.rejections.append(missed)
     for keyword in schema:
         if len(survey.rejections) >= MAX_REJECTIONS:
             return
-        fault = difference(survey.dialect, keyword, schema, pointer)
+        fault = difference(survey.dialect, keyword, schema, pointer, is_hidden=is_hidden)
         if fault is None:
             fault = judge_member(survey.dialect, keyword, schema, pointer, policy)
         if fault is not None:

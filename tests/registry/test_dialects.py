@@ -61,6 +61,20 @@ def test_2020_12_needs_no_transformation() -> None:
         ("2019-09", {"prefixItems": [{}]}, "/prefixItems"),
         ("2019-09", {"contains": {}, "items": {"unevaluatedItems": False}}, "/items/unevaluatedItems"),
         ("draft-07", {"properties": {"a": {"$schema": _URIS["draft-04"]}}}, "/properties/a/$schema"),
+        ("draft-07", {"properties": {"a": {"$id": "http://x/y", "$ref": "#"}}}, "/properties/a/$id"),
+        ("draft-06", {"definitions": {"a": {"$id": "http://x/y", "$ref": "#"}}}, "/definitions/a/$id"),
+        ("draft-07", {"$defs": {"q": {"$id": "http://z/z"}}}, "/$defs/q/$id"),
+        ("draft-07", {"$defs": {"q": {"definitions": {"r": {"$id": "http://z/z"}}}}}, "/$defs/q/definitions/r/$id"),
+        ("2019-09", {"additionalItems": {"items": [{"$id": "http://z/z"}]}}, "/additionalItems"),
+        ("draft-04", {"items": {}, "additionalItems": {"id": "http://z/z"}}, "/additionalItems"),
+        ("draft-07", {"contentSchema": {"$id": "http://z/z"}}, "/contentSchema/$id"),
+        ("draft-07", {"$ref": "#/definitions/q", "definitions": {"q": {"$id": "http://z/z"}}}, "/definitions/q/$id"),
+        ("draft-07", {"$id": "http://a/b", "$ref": "b#/definitions/q", "definitions": {"q": {}}}, "/$id"),
+        (
+            "draft-07",
+            {"$id": "http://a/b", "$ref": "#/definitions/q", "definitions": {"q": {"not": {"$ref": "c"}}}},
+            "/$id",
+        ),
     ],
 )
 def test_a_keyword_that_means_something_else_is_refused_by_name(
@@ -79,6 +93,12 @@ def test_a_keyword_that_means_something_else_is_refused_by_name(
         ("draft-07", {"items": {}, "additionalItems": False}),
         ("2019-09", {"$recursiveAnchor": False, "$ref": "#/$defs/x", "minLength": 1, "$defs": {"x": {}}}),
         ("2019-09", {"unevaluatedItems": False}),
+        ("2019-09", {"$defs": {"x": {"$id": "http://z/z", "$ref": "#/$defs/y", "$defs": {"y": {}}}}}),
+        ("draft-07", {"$ref": "#/definitions/x", "definitions": {"x": {"const": {"$id": "http://z/z"}}}}),
+        (
+            "draft-07",
+            {"definitions": {"x": {"$id": "http://z/z", "definitions": {"y": {}}, "not": {"$ref": "#/definitions/y"}}}},
+        ),
         ("draft-07", {"$ref": "#/$defs/x", "$defs": {"x": {"readOnly": True, "examples": [1]}}}),
     ],
 )
