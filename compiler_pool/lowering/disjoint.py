@@ -1,6 +1,6 @@
 """A proof that no value satisfies two schemas. "No" means "not proven", so that `oneOf` is never widened by a guess."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from compiler_pool.lowering.idle import is_nothing
@@ -23,6 +23,19 @@ class DisjointnessProof:
     def __init__(self, definitions: Mapping[str, JsonValue]) -> None:
         self._definitions = definitions
         self._num_steps = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether "not proven" may only mean that the effort for this contract was used up."""
+        return self._num_steps > _MAX_STEPS
+
+    def holds_pairwise(self, branches: Sequence[JsonValue], beside: JsonValue) -> bool:
+        """Whether it is proven that no value satisfies `beside` and two of the branches."""
+        if _are_listed_apart(branches):
+            return True
+        return all(
+            self.holds((beside, left), (right,)) for at, left in enumerate(branches) for right in branches[at + 1 :]
+        )
 
     def holds(self, left: Facets, right: Facets) -> bool:
         """Whether it is proven that no value satisfies all of `left` and all of `right`."""
@@ -99,6 +112,20 @@ class DisjointnessProof:
             if any(map(is_nothing, ours + theirs)) or (ours and theirs and self._disjoint(ours, theirs, depth + 1)):
                 return True
         return False
+
+
+def _are_listed_apart(branches: Sequence[JsonValue]) -> bool:
+    """Whether every branch lists its values and no value stands in two: told in one pass, however many there are."""
+    seen: set[str] = set()
+    for branch in branches:
+        values = next(_listed(branch), None) if isinstance(branch, dict) else None
+        if values is None:
+            return False
+        texts = {canonical_json(sorted_members(value)) for value in values}
+        if texts & seen:
+            return False
+        seen |= texts
+    return True
 
 
 def _declared_kinds(facet: Mapping[str, JsonValue]) -> frozenset[str]:

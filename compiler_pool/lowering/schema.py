@@ -255,15 +255,12 @@ class SchemaPass:
         pointer = join(draft.pointer, keyword)
         branches = value if isinstance(value, list) else []
         beside = {name: inner for name, inner in draft.node.items() if name != "oneOf"}
-        is_disjoint = all(
-            self._proof.holds((beside, left), (right,))
-            for at, left in enumerate(branches)
-            for right in branches[at + 1 :]
-        )
-        if is_disjoint:
+        if self._proof.holds_pairwise(branches, beside):
             self._enforced(pointer, keyword)
         else:
             message = "these alternatives are not provably exclusive; give each a required const of its own"
+            if self._proof.is_spent:
+                message = "these alternatives are too many to prove exclusive, pair by pair; use anyOf, or fewer"
             code = RejectionCode.UNSUPPORTED_KEYWORD
             rejection = Rejection(code=code, message=message, pointer=pointer, keyword=keyword)
             if not self._policy.allow_checked_after:

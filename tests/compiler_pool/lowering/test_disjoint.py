@@ -115,3 +115,18 @@ def test_the_effort_is_bounded() -> None:
     assert not proof.holds((wide,), (wide,))
     cyclic = DisjointnessProof({"d0": {"properties": {"n": {"$ref": "#/$defs/d0"}}, "required": ["n"]}})
     assert not cyclic.holds(({"$ref": "#/$defs/d0"},), ({"$ref": "#/$defs/d0"},))
+
+
+def test_any_number_of_branches_that_list_their_values_is_told_apart_in_one_pass() -> None:
+    proof = DisjointnessProof({})
+    assert proof.holds_pairwise([{"const": number} for number in range(2_000)], {})
+    assert not proof.is_spent
+    assert proof.holds_pairwise([{"enum": [1, 2]}, {"enum": ["1", True]}, {"const": None}], {})
+    assert not proof.holds_pairwise([{"enum": [1, 2]}, {"const": {"a": 1}}, {"enum": [3, 2]}], {})
+
+
+def test_a_proof_that_ran_out_of_effort_says_so() -> None:
+    proof = DisjointnessProof({})
+    branches: list[Any] = [{"type": "object", "required": ["k"], "properties": {"k": {"const": n}}} for n in range(200)]
+    assert not proof.holds_pairwise(branches, {})
+    assert proof.is_spent
