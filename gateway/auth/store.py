@@ -6,6 +6,7 @@ Calling order: `open`, then anything, then `close`. Every method is one transact
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Self
 
 from sqlalchemy import DateTime, ForeignKey, String, select, text, update
@@ -57,6 +58,14 @@ class KeyRecord:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
+def _refuse_unless_it_can_be_made(engine: AsyncEngine) -> None:
+    """A file database in no directory is found here: a failed connect leaves the driver's thread behind, which may
+    speak up after its event loop is gone."""
+    file = engine.url.database if engine.dialect.name == "sqlite" else None
+    if file and file != ":memory:" and not Path(file).absolute().parent.is_dir():
+        raise StoreUnavailableError from FileNotFoundError(f"{Path(file).parent} is not a directory")
+
+
 class KeyStore:
     """Keys and their tenants, in one database."""
 
@@ -75,6 +84,7 @@ class KeyStore:
             engine = create_async_engine(database_url)
         except (SQLAlchemyError, ImportError) as error:
             raise StoreUnavailableError from error
+        _refuse_unless_it_can_be_made(engine)
         try:
             async with engine.begin() as connection:
                 if engine.dialect.name == "sqlite":
