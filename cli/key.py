@@ -12,7 +12,8 @@ from gateway.auth.issue import issue_key
 from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyRecord, KeyStore
 from gateway.errors import StoreUnavailableError
-from gateway.identifiers import KeyId, TenantId
+from gateway.identifiers import KeyId
+from registry.identifiers import TenantId
 
 _Result = TypeVar("_Result")
 

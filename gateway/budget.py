@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from gateway.identifiers import TenantId
 from registry.contract import ContractDigest
+from registry.identifiers import TenantId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,6 @@
 
 from typing import NewType
 
-TenantId = NewType("TenantId", str)
-"""A tenant's stable name; never a metric label."""
-
 KeyId = NewType("KeyId", str)
 """The public half of an API key; safe to log."""
 

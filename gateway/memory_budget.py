@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 
 from gateway.budget import Demand, Lease, Meter
 from gateway.errors import BudgetRefusedError
-from gateway.identifiers import TenantId
 from gateway.settings import GatewaySettings
 from policy.budget import Budget, BudgetLimits, BudgetState, Exhausted, Usage, reserve, settle
 from policy.budget import Demand as PolicyDemand
+from registry.identifiers import TenantId
 
 WINDOW_SECONDS = 60.0
 _MAX_TENANTS = 10_000

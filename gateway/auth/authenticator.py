@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from gateway.auth.keys import ApiKey, Pepper
 from gateway.auth.store import KeyRecord, KeyStore
 from gateway.errors import UnauthenticatedError
-from gateway.identifiers import KeyId, TenantId, TenantPartition
+from gateway.identifiers import KeyId, TenantPartition
+from registry.identifiers import TenantId
 
 MAX_CACHE_SECONDS = 1.0
 """How long a revoked key may still be taken."""

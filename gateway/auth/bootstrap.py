@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from gateway.auth.issue import issue_key
 from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
-from gateway.identifiers import TenantId
+from registry.identifiers import TenantId
 
 BOOTSTRAP_TENANT = TenantId("local")
 BOOTSTRAP_LABEL = "bootstrap"

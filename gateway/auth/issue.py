@@ -4,7 +4,7 @@ from datetime import datetime
 
 from gateway.auth.keys import ApiKey, Pepper
 from gateway.auth.store import KeyRecord, KeyStore
-from gateway.identifiers import TenantId
+from registry.identifiers import TenantId
 
 
 async def issue_key(

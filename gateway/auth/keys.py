@@ -6,7 +6,8 @@ import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from gateway.identifiers import KeyId, TenantId, TenantPartition
+from gateway.identifiers import KeyId, TenantPartition
+from registry.identifiers import TenantId
 
 _ID_BYTES = 8
 _SECRET_BYTES = 32

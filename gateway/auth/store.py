@@ -15,7 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, async_sessionmaker, create_async
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from gateway.errors import StoreUnavailableError
-from gateway.identifiers import KeyId, TenantId
+from gateway.identifiers import KeyId
+from registry.identifiers import TenantId
 
 
 class _Tables(DeclarativeBase):

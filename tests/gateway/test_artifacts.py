@@ -19,7 +19,7 @@ from compiler_pool.protocol import (
 from gateway.auth.issue import issue_key
 from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
-from gateway.identifiers import TenantId
+from registry.identifiers import TenantId
 from tests.gateway.twins import PEPPER, PoolTwin, compiled, gateway_with, strict, until
 
 CHAT = "/v1/chat/completions"

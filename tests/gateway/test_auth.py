@@ -16,7 +16,8 @@ from gateway.auth.issue import issue_key
 from gateway.auth.keys import ApiKey, Pepper
 from gateway.auth.store import KeyStore
 from gateway.errors import UnauthenticatedError
-from gateway.identifiers import KeyId, TenantId
+from gateway.identifiers import KeyId
+from registry.identifiers import TenantId
 from tests.gateway.twins import gateway_with
 
 PEPPER = "a pepper only for tests"

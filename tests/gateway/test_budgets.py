@@ -11,11 +11,11 @@ from compiler_pool.protocol import Busy, Crashed, TimedOut
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT
 from gateway.budget import Demand, Meter
 from gateway.errors import BudgetRefusedError
-from gateway.identifiers import TenantId
 from gateway.memory_budget import MemoryBudgetLedger
 from inference_node.protocol import NodeFault
 from policy.budget import BudgetLimits
 from registry.contract import ContractDigest
+from registry.identifiers import TenantId
 from tests.gateway.twins import Broken, NodeTwin, PoolTwin, chat, gateway_with, says, strict, until
 
 CHAT = "/v1/chat/completions"

@@ -1,0 +1,58 @@
+"""What a key may do. Roles are granted by the tenant that issues the key; there is no role above all tenants."""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """The five roles; a key may hold several."""
+
+    CALLER = "caller"
+    """Generates and explains; reads the contracts it can see."""
+    AUTHOR = "author"
+    """Registers, signs, proposes promotions, deprecates and retires what its team owns."""
+    APPROVER = "approver"
+    """Approves or turns down a proposed promotion."""
+    OPERATOR = "operator"
+    """Sets the tenant's policy, trusts and revokes signing keys, acts for every team."""
+    AUDITOR = "auditor"
+    """Reads and exports the audit chain."""
+
+
+ALL_ROLES = frozenset(Role)
+"""What an embedded installation's own key holds."""
+
+
+class Action(StrEnum):
+    """What is asked for, as far as roles care."""
+
+    READ_CONTRACT = "read_contract"
+    REGISTER_REVISION = "register_revision"
+    CHANGE_CONTRACT = "change_contract"
+    CHANGE_STATE = "change_state"
+    RETIRE = "retire"
+    PROMOTE = "promote"
+    APPROVE_PROMOTION = "approve_promotion"
+    SIGN = "sign"
+    TRUST_KEY = "trust_key"
+    SET_POLICY = "set_policy"
+    READ_AUDIT = "read_audit"
+
+
+_PERMITTED: dict[Action, frozenset[Role]] = {
+    Action.READ_CONTRACT: ALL_ROLES,
+    Action.REGISTER_REVISION: frozenset({Role.AUTHOR, Role.OPERATOR}),
+    Action.CHANGE_CONTRACT: frozenset({Role.AUTHOR, Role.OPERATOR}),
+    Action.CHANGE_STATE: frozenset({Role.AUTHOR, Role.OPERATOR}),
+    Action.RETIRE: frozenset({Role.AUTHOR, Role.OPERATOR}),
+    Action.PROMOTE: frozenset({Role.AUTHOR, Role.OPERATOR}),
+    Action.APPROVE_PROMOTION: frozenset({Role.APPROVER}),
+    Action.SIGN: frozenset({Role.AUTHOR, Role.APPROVER, Role.OPERATOR}),
+    Action.TRUST_KEY: frozenset({Role.OPERATOR}),
+    Action.SET_POLICY: frozenset({Role.OPERATOR}),
+    Action.READ_AUDIT: frozenset({Role.AUDITOR, Role.OPERATOR}),
+}
+
+
+def needed_roles(action: Action) -> frozenset[Role]:
+    """Any one of these is enough."""
+    return _PERMITTED[action]

@@ -1,0 +1,1 @@
+"""Whether one contract can take another's place: proofs, witnesses, and an honest "unknown"."""
