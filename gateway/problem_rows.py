@@ -40,6 +40,7 @@ REJECTIONS: Mapping[RejectionCode, int] = {
     RejectionCode.UNSUPPORTED_VALUE: 400,
     RejectionCode.REMOTE_REFERENCE: 400,
     RejectionCode.UNRESOLVED_REFERENCE: 400,
+    RejectionCode.MOVABLE_REFERENCE: 400,
     RejectionCode.UNGUARDED_REF_CYCLE: 400,
     RejectionCode.UNSATISFIABLE: 400,
     RejectionCode.COMPILE_REFUSED: 400,

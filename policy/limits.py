@@ -18,6 +18,10 @@ class ContractLimits:
     """Size of the schema graph."""
     max_unfolded_subschemas: int
     """Subschemas once references are followed, recursion counted once: 2^26 doublings in 1.7 KB."""
+    max_dynamic_names: int
+    """Names of `$dynamicAnchor`s that `$dynamicRef`s depend on; a schema that extends another has one."""
+    max_scoped_subschemas: int
+    """Further copies of subschemas, one for each other meaning of a `$dynamicRef` there: 2^n for n names."""
     max_shortest_instance_bytes: int
     """Least instance of the contract; recursion without a base has none."""
     max_optional_properties: int
@@ -52,6 +56,18 @@ class ContractLimits:
     """`maxItems`, `minItems`."""
     max_row_cost: int
     """4 x optional properties + branches, per object: the engine's row limit, hit only in decoding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceLimits:
+    """Limits on the registered contracts that one contract refers to, and they in turn."""
+
+    max_referenced_contracts: int
+    """Different ones: each is a look-up in the store and a text to read."""
+    max_referenced_bytes: int
+    """All their texts together."""
+    max_reference_depth: int
+    """References one after another: each costs a turn to the store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +107,7 @@ class LimitClass:
 
     name: str
     contract: ContractLimits
+    references: ReferenceLimits
     engine: EngineBudget
     compile: ProcessBudget
     trial: TrialBudget
@@ -108,6 +125,8 @@ TENANT = LimitClass(
         max_path=32,
         max_subschemas=2_000,
         max_unfolded_subschemas=20_000,
+        max_dynamic_names=16,
+        max_scoped_subschemas=8_000,
         max_shortest_instance_bytes=16 * 1024,
         max_optional_properties=100,
         max_required_properties=200,
@@ -125,6 +144,11 @@ TENANT = LimitClass(
         max_length=10_000,
         max_items=10_000,
         max_row_cost=400,
+    ),
+    references=ReferenceLimits(
+        max_referenced_contracts=16,
+        max_referenced_bytes=256 * 1024,
+        max_reference_depth=4,
     ),
     engine=EngineBudget(
         max_items_in_row=500,
@@ -147,6 +171,8 @@ GOVERNED = LimitClass(
         max_path=64,
         max_subschemas=20_000,
         max_unfolded_subschemas=200_000,
+        max_dynamic_names=64,
+        max_scoped_subschemas=80_000,
         max_shortest_instance_bytes=64 * 1024,
         max_optional_properties=400,
         max_required_properties=1_000,
@@ -164,6 +190,11 @@ GOVERNED = LimitClass(
         max_length=100_000,
         max_items=100_000,
         max_row_cost=1_600,
+    ),
+    references=ReferenceLimits(
+        max_referenced_contracts=64,
+        max_referenced_bytes=2 * _MIB,
+        max_reference_depth=8,
     ),
     engine=EngineBudget(
         max_items_in_row=2_000,
@@ -188,6 +219,8 @@ UNLIMITED = LimitClass(
         max_path=200,
         max_subschemas=1_000_000,
         max_unfolded_subschemas=10_000_000,
+        max_dynamic_names=256,
+        max_scoped_subschemas=1_000_000,
         max_shortest_instance_bytes=_MIB,
         max_optional_properties=100_000,
         max_required_properties=100_000,
@@ -205,6 +238,11 @@ UNLIMITED = LimitClass(
         max_length=10_000_000,
         max_items=10_000_000,
         max_row_cost=1_000_000,
+    ),
+    references=ReferenceLimits(
+        max_referenced_contracts=1_000,
+        max_referenced_bytes=64 * _MIB,
+        max_reference_depth=32,
     ),
     engine=EngineBudget(
         max_items_in_row=2_000,

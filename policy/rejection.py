@@ -27,6 +27,7 @@ class RejectionCode(StrEnum):
     UNSUPPORTED_VALUE = "unsupported_value"
     REMOTE_REFERENCE = "remote_reference"
     UNRESOLVED_REFERENCE = "unresolved_reference"
+    MOVABLE_REFERENCE = "movable_reference"
     UNGUARDED_REF_CYCLE = "unguarded_ref_cycle"
     UNSATISFIABLE = "unsatisfiable"
     # The compiler

@@ -63,6 +63,8 @@ class CanonicalContract:
     source_pointers: Mapping[str, str]
     annotations: tuple[ReportEntry, ...]
     transformations: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    """URIs of the approved documents that references led to, the contracts among them as `schemagate:` URIs."""
 
     def source_pointer(self, canonical_pointer: str) -> str:
         """Translate a pointer into the canonical form to one into the caller's text."""

@@ -1,18 +1,20 @@
 """From surveyed documents to a graph: every subschema that the root reaches becomes a node."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
+from policy.enforcement import KeywordStatus, ReportEntry
+from policy.limits import ContractLimits
 from policy.rejection import Rejection, RejectionCode
 from registry.components import depth_first_edges
 from registry.contract import JsonValue
+from registry.dynamic_scope import OUTSIDE, Place, Scope, entered, place_of
 from registry.errors import MAX_REJECTIONS, ContractRejectedError
 from registry.graph import Edge, Node, Path, SchemaGraph, without_aliases
 from registry.keywords import ANNOTATIONS, APPLICATORS, ASSERTIONS, IN_PLACE, KNOWN_FORMATS, SHAPES, Shape
 from registry.normal import normal_assertion
 from registry.pointers import join
-from registry.references import CONTRACT, Bundle
+from registry.references import CONTRACT, Bundle, dynamic_name
 from registry.survey import Location, SchemaObject
 from registry.text import canonical_json, member_order, sorted_members
 
@@ -22,43 +24,78 @@ _COMPANIONS = {"then": "if", "else": "if", "minContains": "contains", "maxContai
 _APPLICATORS = tuple(sorted(APPLICATORS))
 
 
-def build_graph(bundle: Bundle, policy: EnforcementPolicy) -> SchemaGraph:
-    """Raises `ContractRejectedError`, with several rejections at once: references, and cycles of them."""
-    return _GraphBuilder(bundle, policy).build()
+def build_graph(bundle: Bundle, limits: ContractLimits) -> SchemaGraph:
+    """Raises `ContractRejectedError`, with several rejections at once: references, and cycles of them.
+
+    Which names of `$dynamicAnchor`s matter is known only when the `$dynamicRef`s that are reached have been seen. So
+    the graph is built again with the names that were found, until there are no more: rarely more than twice.
+    """
+    names: frozenset[str] = frozenset()
+    while True:
+        builder = _GraphBuilder(bundle, limits, names)
+        nodes = builder.nodes()
+        if builder.names == names:
+            return builder.finished(nodes)
+        names = builder.names
 
 
 class _GraphBuilder:
-    def __init__(self, bundle: Bundle, policy: EnforcementPolicy) -> None:
+    def __init__(self, bundle: Bundle, limits: ContractLimits, names: frozenset[str]) -> None:
         self._bundle = bundle
-        self._policy = policy
-        self._numbers: dict[tuple[str, str], int] = {}
-        self._places: list[tuple[Location, str]] = []
-        self._rejections: list[Rejection] = []
-        self._report: list[ReportEntry] = []
-        self._dynamic: list[tuple[str, str, str]] = []
+        self._limits = limits
+        self._tracked = names
+        self.names = names
+        self._numbers: dict[tuple[Place, Scope], int] = {}
+        self._places: list[tuple[Location, str, Scope]] = []
+        self._known: set[Place] = set()
+        self._rejections: dict[Rejection, None] = {}
+        self._report: dict[ReportEntry, None] = {}
 
-    def build(self) -> SchemaGraph:
-        self._number(self._bundle.root, "")
+    def nodes(self) -> list[Node]:
+        """A node for each subschema that is reached, in each scope it is reached in. The root is the first."""
+        self._number(self._bundle.root, "", OUTSIDE)
         nodes: list[Node] = []
         while len(nodes) < len(self._places) and len(self._rejections) < MAX_REJECTIONS:
             nodes.append(self._node(*self._places[len(nodes)]))
-        for reference, base, pointer in self._dynamic:
-            # Again, now that every document is known: another may have brought a second place of that name.
-            self._target("$dynamicRef", reference, base, pointer)
+            self._check("max_dynamic_names", self._limits.max_dynamic_names, len(self.names))
+            num_copies = len(self._places) - len(self._known)
+            self._check("max_scoped_subschemas", self._limits.max_scoped_subschemas, num_copies)
+        return nodes
+
+    @staticmethod
+    def _check(name: str, limit: int, observed: int) -> None:
+        if observed > limit:
+            rejection = Rejection(
+                code=RejectionCode.LIMIT_EXCEEDED,
+                message="What `$dynamicRef`s mean depends on too many ways.",
+                keyword="$dynamicRef",
+                limit_name=name,
+                limit=limit,
+                observed=observed,
+            )
+            raise ContractRejectedError((rejection,))
+
+    def finished(self, nodes: list[Node]) -> SchemaGraph:
+        """The graph of all nodes, if no reference was refused."""
         if self._rejections:
-            raise ContractRejectedError(tuple(dict.fromkeys(self._rejections)))
+            raise ContractRejectedError(tuple(self._rejections))
         _refuse_idle_cycles(nodes)
         short, root = without_aliases(nodes)
         return SchemaGraph(nodes=short, root=root, report=tuple(self._report), annotation_text=_annotation_text(nodes))
 
-    def _number(self, location: Location, source: str) -> int:
-        key = (location.document, location.pointer)
+    def _number(self, location: Location, source: str, scope: Scope) -> int:
+        """The node of a subschema that is reached in `scope`, its own resource not yet entered."""
+        if self._tracked:
+            scope = entered(scope, self._bundle.dynamic_anchors(location), self._tracked)
+        place = (location.document, location.pointer)
+        key = (place, scope)
         if key not in self._numbers:
             self._numbers[key] = len(self._places)
-            self._places.append((location, location.pointer if location.document == CONTRACT else source))
+            self._known.add(place)
+            self._places.append((location, location.pointer if location.document == CONTRACT else source, scope))
         return self._numbers[key]
 
-    def _node(self, location: Location, source: str) -> Node:
+    def _node(self, location: Location, source: str, scope: Scope) -> Node:
         is_remote = location.document != CONTRACT
         schema = location.schema
         if isinstance(schema, bool):
@@ -79,13 +116,13 @@ class _GraphBuilder:
                 is_kept = keyword in _REFERENCES or (keyword in APPLICATORS and keyword not in annotations)
                 status = KeywordStatus.ENFORCED if is_kept else KeywordStatus.ANNOTATION
                 pointer = join(source, keyword)
-                self._report.append(ReportEntry(pointer=pointer, keyword=keyword, status=status))
+                self._report[ReportEntry(pointer=pointer, keyword=keyword, status=status)] = None
         return Node(
             source=source,
             is_remote=is_remote,
             accepts_nothing=False,
             assertions=assertions,
-            edges=tuple(self._edges(location, source, annotations)),
+            edges=tuple(self._edges(location, source, scope, annotations)),
             annotations=annotations,
         )
 
@@ -97,10 +134,10 @@ class _GraphBuilder:
             return _COMPANIONS[keyword] not in schema
         return keyword in ANNOTATIONS or keyword not in SHAPES
 
-    def _edges(self, location: Location, source: str, idle: dict[str, JsonValue]) -> Iterator[Edge]:
+    def _edges(self, location: Location, source: str, scope: Scope, idle: Mapping[str, JsonValue]) -> Iterator[Edge]:
         schema = location.schema
         assert not isinstance(schema, bool)
-        references = list(self._reference_edges(location, schema, source))
+        references = list(self._reference_edges(location, schema, source, scope))
         for keyword in _APPLICATORS:
             if keyword == "allOf":
                 yield from references
@@ -111,9 +148,9 @@ class _GraphBuilder:
                 pointer = join(location.pointer, *token)
                 child = self._bundle.location(location.document, pointer)
                 place = source if location.document != CONTRACT else pointer
-                yield Edge(path=path, target=self._number(child, source), source=place)
+                yield Edge(path=path, target=self._number(child, source, scope), source=place)
 
-    def _reference_edges(self, location: Location, schema: SchemaObject, source: str) -> Iterator[Edge]:
+    def _reference_edges(self, location: Location, schema: SchemaObject, source: str, scope: Scope) -> Iterator[Edge]:
         is_remote = location.document != CONTRACT
         index = 0
         for keyword in _REFERENCES:
@@ -121,21 +158,25 @@ class _GraphBuilder:
             if not isinstance(reference, str):
                 continue
             pointer = source if is_remote else join(source, keyword)
+            try:
+                target = self._bundle.resolve(reference, at=location, pointer=pointer)
+            except ContractRejectedError as error:
+                self._rejections.update(dict.fromkeys(error.rejections))
+                continue
             if keyword == "$dynamicRef":
-                self._dynamic.append((reference, location.base, pointer))
-            target = self._target(keyword, reference, location.base, pointer)
-            if target is not None:
-                number = self._number(target, pointer)
-                yield Edge(path=("allOf", index), target=number, source=pointer, reference=pointer)
-                index += 1
+                target = self._on_this_way(reference, target, scope)
+            number = self._number(target, pointer, scope)
+            yield Edge(path=("allOf", index), target=number, source=pointer, reference=pointer)
+            index += 1
 
-    def _target(self, keyword: str, reference: str, base: str, pointer: str) -> Location | None:
-        find = self._bundle.resolve if keyword == "$ref" else self._bundle.dynamic_target
-        try:
-            return find(reference, base=base, pointer=pointer)
-        except ContractRejectedError as error:
-            self._rejections.extend(error.rejections)
-            return None
+    def _on_this_way(self, reference: str, target: Location, scope: Scope) -> Location:
+        """Where a `$dynamicRef` leads in `scope`, that initially leads to `target`."""
+        name = dynamic_name(reference, target)
+        if name is None:
+            return target
+        self.names |= {name}
+        place = place_of(scope, name)
+        return target if place is None else self._bundle.location(*place)
 
 
 def _is_empty(keyword: str, value: JsonValue) -> bool:
@@ -175,7 +216,12 @@ def _refuse_idle_cycles(nodes: list[Node]) -> None:
         message = "The reference closes a cycle that never moves on to a part of the instance; no validator could end."
         raise ContractRejectedError(
             tuple(
-                Rejection(code=RejectionCode.UNGUARDED_REF_CYCLE, message=message, pointer=pointer, keyword="$ref")
+                Rejection(
+                    code=RejectionCode.UNGUARDED_REF_CYCLE,
+                    message=message,
+                    pointer=pointer,
+                    keyword="$dynamicRef" if pointer.endswith("/$dynamicRef") else "$ref",
+                )
                 for pointer in pointers
             )
         )

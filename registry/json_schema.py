@@ -44,7 +44,7 @@ def read_json_schema(
     survey = survey_document(schema, document=CONTRACT, policy=policy)
     _raise_any(iter(survey.rejections))
     bundle = Bundle(survey, documents, policy)
-    graph = build_graph(bundle, policy)
+    graph = build_graph(bundle, limits)
     merged = merge(graph)
     sizes = graph_sizes(merged)
     _raise_any(size_rejections(sizes, limits))
@@ -61,6 +61,7 @@ def read_json_schema(
         profile=_profile(merged, sizes, form, nesting=nesting, least_bytes=least_bytes),
         source_pointers=MappingProxyType(form.source_pointers),
         annotations=graph.report,
+        documents=bundle.documents,
         transformations=tuple(
             dialect.transformation for dialect in bundle.dialects if dialect is not Dialect.DRAFT_2020_12
         ),

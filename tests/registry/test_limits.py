@@ -29,6 +29,18 @@ def doublings(count: int) -> Any:
     return {"$ref": "#/$defs/x0", "$defs": {**definitions, f"x{count}": {"type": "null"}}}
 
 
+def lists_of(*types: str) -> Any:
+    """One list whose items depend on who refers to it."""
+    definitions: dict[str, Any] = {
+        name: {"$id": name, "$ref": "list", "$defs": {"own": {"$dynamicAnchor": "item", "type": name}}}
+        for name in types
+    }
+    definitions["list"] = {
+        "$id": "list", "items": {"$dynamicRef": "#item"}, "$defs": {"any": {"$dynamicAnchor": "item"}},
+    }  # fmt: skip
+    return {"$id": "http://example.com/", "prefixItems": [{"$ref": name} for name in types], "$defs": definitions}
+
+
 CASES: dict[str, tuple[int, Any, Any, str, int]] = {
     # limit: value, schema at it, schema past it, pointer, observed
     "max_contract_bytes": (20, {"type": "null"}, {"type": "null", "title": "1234"}, "", 30),
@@ -37,6 +49,10 @@ CASES: dict[str, tuple[int, Any, Any, str, int]] = {
     "max_subschemas": (3, {"properties": {"a": {"type": "null"}, "b": {"type": "string"}}},
                        {"properties": {"a": {"type": "null"}, "b": {"type": "string"}, "c": {"type": "array"}}}, "", 4),
     "max_unfolded_subschemas": (15, doublings(3), doublings(4), "", 31),
+    "max_dynamic_names": (1, {"items": {"$dynamicRef": "#x"}, "$defs": {"x": {"$dynamicAnchor": "x"}}},
+                          {"items": {"$dynamicRef": "#x"}, "contains": {"$dynamicRef": "#y"},
+                           "$defs": {"x": {"$dynamicAnchor": "x"}, "y": {"$dynamicAnchor": "y"}}}, "", 2),
+    "max_scoped_subschemas": (2, lists_of("string", "null"), lists_of("string", "null", "array"), "", 3),
     "max_shortest_instance_bytes": (7, {"type": "string", "minLength": 5}, {"type": "string", "minLength": 6}, "", 8),
     "max_optional_properties": (2, {"properties": {"a": {}, "b": {}, "c": {}}, "required": ["a"]},
                                 {"properties": {"a": {}, "b": {}, "c": {}}}, "/properties", 3),

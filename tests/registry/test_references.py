@@ -122,30 +122,6 @@ def test_a_dynamic_reference_with_one_possible_target_is_a_reference() -> None:
     assert read(plain).text == '{"items":{"type":"null"}}'
 
 
-def test_a_dynamic_reference_that_depends_on_the_way_is_refused() -> None:
-    schema = {
-        "$id": "http://example.com/",
-        "$ref": "list",
-        "$defs": {
-            "own": {"$dynamicAnchor": "x", "type": "string"},
-            "list": {
-                "$id": "list", "items": {"$dynamicRef": "#x"}, "$defs": {"d": {"$dynamicAnchor": "x"}},
-            },
-        },
-    }  # fmt: skip
-    assert refusal(schema) == ("unsupported_keyword", "/$defs/list/items/$dynamicRef")
-
-
-def test_a_document_loaded_later_can_make_a_dynamic_reference_uncertain() -> None:
-    schema = {
-        "items": {"$dynamicRef": "#x"},
-        "contains": {"$ref": "http://example.com/a"},
-        "$defs": {"d": {"$dynamicAnchor": "x"}},
-    }
-    documents = {"http://example.com/a": {"$dynamicAnchor": "x"}}
-    assert refusal(schema, documents=documents) == ("unsupported_keyword", "/items/$dynamicRef")
-
-
 @pytest.mark.parametrize(
     ("schema", "pointer"),
     [
