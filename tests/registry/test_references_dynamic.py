@@ -109,7 +109,7 @@ def test_a_pointer_is_no_name() -> None:
 
 
 def test_a_document_on_the_way_counts_and_one_beside_it_does_not() -> None:
-    documents = {"http://example.com/a": {"$dynamicAnchor": "x", "type": "string"}}
+    documents: dict[str, Any] = {"http://example.com/a": {"$dynamicAnchor": "x", "type": "string"}}
     beside = {
         "items": {"$dynamicRef": "#x"},
         "contains": {"$ref": "http://example.com/a"},
