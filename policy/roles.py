@@ -31,6 +31,10 @@ class Action(StrEnum):
     CHANGE_STATE = "change_state"
     RETIRE = "retire"
     PROMOTE = "promote"
+    PROMOTE_REGARDLESS = "promote_regardless"
+    """Although the revision was not proved to be as safe as policy asks."""
+    ROLL_BACK = "roll_back"
+    """To what the alias named before; an emergency waits for no second person."""
     APPROVE_PROMOTION = "approve_promotion"
     SIGN = "sign"
     TRUST_KEY = "trust_key"
@@ -45,6 +49,8 @@ _PERMITTED: dict[Action, frozenset[Role]] = {
     Action.CHANGE_STATE: frozenset({Role.AUTHOR, Role.OPERATOR}),
     Action.RETIRE: frozenset({Role.AUTHOR, Role.OPERATOR}),
     Action.PROMOTE: frozenset({Role.AUTHOR, Role.OPERATOR}),
+    Action.PROMOTE_REGARDLESS: frozenset({Role.OPERATOR}),
+    Action.ROLL_BACK: frozenset({Role.AUTHOR, Role.APPROVER, Role.OPERATOR}),
     Action.APPROVE_PROMOTION: frozenset({Role.APPROVER}),
     Action.SIGN: frozenset({Role.AUTHOR, Role.APPROVER, Role.OPERATOR}),
     Action.TRUST_KEY: frozenset({Role.OPERATOR}),

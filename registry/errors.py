@@ -86,6 +86,10 @@ class ForbiddenError(RegistryError):
         roles = " or ".join(sorted(needed_roles(action)))
         super().__init__(reason or f"this key may not do that: it takes the role {roles}")
         self.action = action
+        self.reason = reason
+        """Whose the thing is; None where a role is missing."""
+        self.reason = reason
+        """None where it is the role that is missing; else the owner or the team that may."""
 
 
 class IncompatibleError(RegistryError):
