@@ -88,8 +88,6 @@ class ForbiddenError(RegistryError):
         self.action = action
         self.reason = reason
         """Whose the thing is; None where a role is missing."""
-        self.reason = reason
-        """None where it is the role that is missing; else the owner or the team that may."""
 
 
 class IncompatibleError(RegistryError):
