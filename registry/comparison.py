@@ -1,0 +1,75 @@
+"""Two contracts side by side, registered or sent along, and whether a revision would be let in."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from policy.enforcement import EnforcementPolicy
+from policy.limits import TENANT
+from policy.roles import Action
+from registry.compatibility.comparison import Comparison
+from registry.compatibility.modes import CompatibilityMode
+from registry.contract import ContractKind, JsonValue
+from registry.dependencies import Dependencies
+from registry.identifiers import TenantId
+from registry.measuring import Comparer
+from registry.naming import Reference
+from registry.permissions import require
+from registry.reading import read_contract
+from registry.registration import Registrar, Registration, RegistrationOutcome
+from registry.resolution import Resolver
+from registry.revision import Actor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InlineDefinition:
+    """A contract that is not registered."""
+
+    kind: ContractKind
+    definition: JsonValue
+    dialect: str | None = None
+    policy: EnforcementPolicy = EnforcementPolicy()
+
+
+Side: TypeAlias = Reference | InlineDefinition
+
+
+class Comparisons:
+    """Answers of the comparer on what the asker may see."""
+
+    def __init__(
+        self, comparer: Comparer, resolver: Resolver, registrar: Registrar, dependencies: Dependencies
+    ) -> None:
+        self._comparer = comparer
+        self._resolver = resolver
+        self._registrar = registrar
+        self._dependencies = dependencies
+
+    async def compare(self, viewer: TenantId, old: Side, new: Side) -> Comparison:
+        """What `new` allows and forbids against `old`. Raises whatever naming or reading a side may raise."""
+        return await self._comparer.compare(await self._text(viewer, old), await self._text(viewer, new))
+
+    async def check(
+        self, actor: Actor, registration: Registration, *, level: CompatibilityMode | None = None
+    ) -> RegistrationOutcome:
+        """What registering would find, under the contract's level or another; nothing is stored.
+
+        An incompatible or undecided verdict is an answer here, not an error.
+        """
+        return await self._registrar.check(actor, registration, level=level)
+
+    async def _text(self, viewer: TenantId, side: Side) -> tuple[ContractKind, str]:
+        if not isinstance(side, InlineDefinition):
+            revision = (await self._resolver.resolve(side, viewer, serving=False)).revision
+            return revision.kind, revision.canonical_text
+        gathered = await self._dependencies.gather(viewer, side.kind, side.definition, {}, TENANT.references)
+        contract = await asyncio.to_thread(
+            read_contract,
+            side.kind,
+            side.definition,
+            limits=TENANT.contract,
+            policy=side.policy,
+            documents=gathered.documents,
+            dialect=side.dialect,
+        )
+        return contract.kind, contract.text
