@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from registry.contract import JsonValue
 from registry.naming import ByAlias, ByDigest, ByNumber, read_reference
-from registry.survey import subschemas
+from registry.schema_positions import subschemas
 
 SCHEME: Final = "schemagate:"
 

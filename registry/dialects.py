@@ -1,37 +1,44 @@
-"""Which dialect a schema is written in, and whether it means the same in 2020-12.
+"""The dialects a schema can be written in, and what each of them knows.
 
-An older dialect is read as 2020-12 only if no keyword that the schema uses differs; otherwise it is refused at that
-keyword. Reading it anyway would be a reinterpretation in silence.
+Only 2020-12 is read; whatever else is translated to it first (`registry.translation`), exactly or not at all.
 """
 
+import re
 from collections.abc import Mapping
-from enum import Enum
+from enum import StrEnum
 from typing import Final
 
-from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
 from registry.keywords import APPLICATORS, ASSERTIONS
-from registry.pointers import join
 
 
-class Dialect(Enum):
-    """The dialects this product can read, oldest first."""
+class Dialect(StrEnum):
+    """The dialects this product can read, oldest first. The values are what a caller names them by."""
 
     DRAFT_04 = "draft-04"
     DRAFT_06 = "draft-06"
     DRAFT_07 = "draft-07"
     DRAFT_2019_09 = "2019-09"
     DRAFT_2020_12 = "2020-12"
+    OPENAPI_3_0 = "openapi-3.0"
+    """The Schema Object of OpenAPI 3.0.x. It has no `$schema`: a caller must say so."""
+    OPENAPI_3_1 = "openapi-3.1"
+    """2020-12 with OpenAPI's base vocabulary."""
 
     @property
     def ignores_ref_siblings(self) -> bool:
-        """Up to draft 07, whatever stands beside `$ref` does not count."""
-        return self in {Dialect.DRAFT_04, Dialect.DRAFT_06, Dialect.DRAFT_07}
+        """Up to draft 07, and in OpenAPI 3.0, whatever stands beside `$ref` does not count."""
+        return self in {Dialect.DRAFT_04, Dialect.DRAFT_06, Dialect.DRAFT_07, Dialect.OPENAPI_3_0}
 
     @property
-    def transformation(self) -> str:
-        """What the report says of a schema that was read across."""
-        return f"{self.value} read as 2020-12: no keyword used differs"
+    def is_draft_04_in_numbers(self) -> bool:
+        """Whether exclusive bounds are booleans, `1.0` is no integer, and no schema is a boolean."""
+        return self in {Dialect.DRAFT_04, Dialect.OPENAPI_3_0}
+
+    @property
+    def is_2020_12(self) -> bool:
+        """Whether keywords that restrict are those of 2020-12."""
+        return self in {Dialect.DRAFT_2020_12, Dialect.OPENAPI_3_1}
 
 
 _BY_URI: Final = {
@@ -41,31 +48,51 @@ _BY_URI: Final = {
     "//json-schema.org/draft/2019-09/schema": Dialect.DRAFT_2019_09,
     "//json-schema.org/draft/2020-12/schema": Dialect.DRAFT_2020_12,
 }
+_OPENAPI_3_1: Final = re.compile(r"//spec\.openapis\.org/oas/3\.1/dialect/(?:base|\d{4}-\d{2}-\d{2})")
+"""`base`, and the editions by date."""
 
 _DRAFT_04: Final = frozenset(
     {
         "$ref", "multipleOf", "maximum", "minimum", "maxLength", "minLength", "pattern", "items", "maxItems",
         "minItems", "uniqueItems", "maxProperties", "minProperties", "required", "additionalProperties", "properties",
-        "patternProperties", "enum", "type", "format", "allOf", "anyOf", "oneOf", "not",
+        "patternProperties", "enum", "type", "format", "allOf", "anyOf", "oneOf", "not", "exclusiveMaximum",
+        "exclusiveMinimum", "additionalItems", "dependencies",
     }
 )  # fmt: skip
-_DRAFT_06: Final = _DRAFT_04 | {"$id", "const", "contains", "propertyNames", "exclusiveMaximum", "exclusiveMinimum"}
+_DRAFT_06: Final = _DRAFT_04 | {"$id", "const", "contains", "propertyNames"}
 _DRAFT_07: Final = _DRAFT_06 | {"if", "then", "else"}
-_DRAFT_2019_09: Final = _DRAFT_07 | {
-    "$anchor", "$vocabulary", "dependentRequired", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties",
-    "minContains", "maxContains",
+_DRAFT_2019_09: Final = (_DRAFT_07 - {"dependencies"}) | {
+    "$anchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary", "dependentRequired", "dependentSchemas",
+    "unevaluatedItems", "unevaluatedProperties", "minContains", "maxContains", "contentSchema",
 }  # fmt: skip
+_OPENAPI_3_0: Final = _DRAFT_04 - {"patternProperties", "additionalItems", "dependencies"}
 
-_SHARED: Final[Mapping[Dialect, frozenset[str]]] = {
-    Dialect.DRAFT_04: _DRAFT_04,
+KEYWORDS: Final[Mapping[Dialect, frozenset[str]]] = {
+    Dialect.DRAFT_04: _DRAFT_04 | {"id"},
     Dialect.DRAFT_06: _DRAFT_06,
     Dialect.DRAFT_07: _DRAFT_07,
     Dialect.DRAFT_2019_09: _DRAFT_2019_09,
+    Dialect.OPENAPI_3_0: _OPENAPI_3_0,
 }
-"""Keywords that restrict instances, or name things, and that an older dialect has with today's meaning."""
+"""Keywords of the dialects to be translated that restrict instances, hold schemas to apply, or name things."""
 
-_NAMING: Final = frozenset({"$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary"})
-_JUDGING: Final = APPLICATORS | ASSERTIONS
+DEFINED_FORMATS: Final[Mapping[Dialect, frozenset[str]]] = {
+    Dialect.DRAFT_04: (_FORMATS_04 := frozenset({"date-time", "email", "hostname", "ipv4", "ipv6", "uri"})),
+    Dialect.DRAFT_06: (_FORMATS_06 := _FORMATS_04 | {"uri-reference", "uri-template", "json-pointer"}),
+    Dialect.DRAFT_07: (
+        _FORMATS_07 := _FORMATS_06
+        | {"idn-email", "idn-hostname", "iri", "iri-reference", "relative-json-pointer", "regex", "date", "time"}
+    ),
+    Dialect.DRAFT_2019_09: _FORMATS_07 | {"duration", "uuid"},
+    Dialect.OPENAPI_3_0: frozenset({"date", "date-time"}),
+}
+"""The formats among 2020-12's that an older dialect defines itself; any other is an extension there."""
+
+JUDGING: Final = APPLICATORS | ASSERTIONS
+"""Keywords of 2020-12 that restrict instances."""
+
+NAMING: Final = frozenset({"$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary"})
+"""Keywords of 2020-12 that name things, or refer to names; `$ref` is in every dialect."""
 
 
 def dialect_of(uri: str) -> Dialect | None:
@@ -73,68 +100,12 @@ def dialect_of(uri: str) -> Dialect | None:
     plain = uri.removesuffix("#")
     for scheme in ("https:", "http:"):
         if plain.startswith(scheme):
-            return _BY_URI.get(plain.removeprefix(scheme))
+            path = plain.removeprefix(scheme)
+            return Dialect.OPENAPI_3_1 if _OPENAPI_3_1.fullmatch(path) else _BY_URI.get(path)
     return None
 
 
-def difference(
-    dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue], pointer: str, *, is_hidden: bool
-) -> Rejection | None:
-    """Why `keyword` of `schema` (which stands at `pointer`) means something else in 2020-12, if it does.
-
-    `is_hidden`: it stands where the dialect expects no schema (`registry.hidden_names`).
-    """
-    reason = _reason(dialect, keyword, schema, pointer)
-    if reason is None and is_hidden and keyword == "$id":
-        reason = "no schema is expected here, and `$id` names nothing"
-    if reason is None:
-        return None
-    return Rejection(
-        code=RejectionCode.UNSUPPORTED_DIALECT,
-        message=f"Under {dialect.value}, {reason}; write the schema in 2020-12.",
-        pointer=join(pointer, keyword),
-        keyword=keyword,
-    )
-
-
-def is_idle_there(dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue]) -> bool:
-    """Whether a keyword that 2020-12 does not have is one of `dialect` and restricts nothing where it stands."""
-    if keyword == "id":
-        return dialect is Dialect.DRAFT_04
-    if keyword == "additionalItems":
-        return dialect is not Dialect.DRAFT_2020_12 and not isinstance(schema.get("items"), list)
-    return keyword == "$recursiveAnchor" and dialect is Dialect.DRAFT_2019_09 and schema[keyword] is False
-
-
-def _reason(dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue], pointer: str) -> str | None:
-    if dialect is Dialect.DRAFT_2020_12:
-        return None
-    value = schema[keyword]
-    if keyword == "$ref" and dialect.ignores_ref_siblings:
-        siblings = sorted(name for name in schema if name in _JUDGING)
-        return f"`{siblings[0]}` beside `$ref` does not count" if siblings else None
-    if keyword == "items" and isinstance(value, list):
-        return "an array in `items` is what `prefixItems` is now"
-    if keyword in {"exclusiveMinimum", "exclusiveMaximum"} and dialect is Dialect.DRAFT_04 and isinstance(value, bool):
-        return f"`{keyword}` is a boolean"
-    if keyword == "additionalItems" and not is_idle_there(dialect, keyword, schema):
-        return "`additionalItems` is what `items` beside `prefixItems` is now"
-    if keyword == "dependencies" and dialect.ignores_ref_siblings:
-        return "`dependencies` restricts objects"
-    if keyword in {"$recursiveRef", "$recursiveAnchor"} and dialect is Dialect.DRAFT_2019_09:
-        return None if is_idle_there(dialect, keyword, schema) else f"`{keyword}` is what `$dynamicRef` is now"
-    if keyword == "$id" and dialect.ignores_ref_siblings and isinstance(value, str):
-        return _id_reason(dialect, value, schema, is_root=not pointer)
-    if keyword in _JUDGING | _NAMING and keyword not in _SHARED[dialect]:
-        return f"`{keyword}` does not exist and would be ignored"
-    return None
-
-
-def _id_reason(dialect: Dialect, value: str, schema: Mapping[str, JsonValue], *, is_root: bool) -> str | None:
-    if dialect is Dialect.DRAFT_04:
-        return "`$id` does not exist and would be ignored"
-    if "#" in value.removesuffix("#"):
-        return "a fragment in `$id` is what `$anchor` is now"
-    if "$ref" in schema and not is_root:  # of the root's, `hidden_names` decides: only the whole document can tell
-        return "`$id` beside `$ref` does not count"
-    return None
+def named_dialect(schema: JsonValue) -> str | None:
+    """The `$schema` of a schema, if it is a string."""
+    uri = schema.get("$schema") if isinstance(schema, dict) else None
+    return uri if isinstance(uri, str) else None

@@ -15,7 +15,8 @@ from registry.keywords import ANNOTATIONS, APPLICATORS, ASSERTIONS, IN_PLACE, KN
 from registry.normal import normal_assertion
 from registry.pointers import join
 from registry.references import CONTRACT, Bundle, dynamic_name
-from registry.survey import Location, SchemaObject
+from registry.schema_positions import SchemaObject
+from registry.survey import Location
 from registry.text import canonical_json, member_order, sorted_members
 
 _REFERENCES = ("$ref", "$dynamicRef")

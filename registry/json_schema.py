@@ -23,10 +23,13 @@ from registry.merge import MergedGraph, merge
 from registry.references import CONTRACT, Bundle
 from registry.satisfiability import least_instance_bytes
 from registry.sizes import GraphSizes, graph_sizes, size_rejections
-from registry.survey import survey_document
+from registry.survey import Survey, survey_document
 from registry.text import canonical_json
+from registry.translation.mixture import mixture_rejections
+from registry.translation.translated import transformation_lines
 
 _NO_DOCUMENTS: Final[Mapping[str, JsonValue]] = MappingProxyType({})
+_NO_DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType({})
 
 
 def read_json_schema(
@@ -35,16 +38,38 @@ def read_json_schema(
     limits: ContractLimits,
     policy: EnforcementPolicy,
     documents: Mapping[str, JsonValue] = _NO_DOCUMENTS,
+    dialect: Dialect | None = None,
+    document_dialects: Mapping[str, Dialect] = _NO_DIALECTS,
 ) -> CanonicalContract:
     """The contract that `schema` is. `documents` are approved for references, by absolute URI; nothing is fetched.
 
-    Raises `ContractRejectedError`, with several rejections where one stage found several.
+    `dialect`, and `document_dialects` by URI, say what is written in texts without a `$schema`; where a text has one,
+    the two must agree. Without either it is 2020-12. Raises `ContractRejectedError`, with several rejections where one
+    stage found several.
     """
     nesting = _check_text(schema, limits)
-    survey = survey_document(schema, document=CONTRACT, policy=policy)
+    survey = survey_document(schema, document=CONTRACT, policy=policy, dialect=dialect)
     _raise_any(iter(survey.rejections))
-    bundle = Bundle(survey, documents, policy)
+    try:
+        return _read(survey, documents, document_dialects, limits=limits, policy=policy, nesting=nesting)
+    except ContractRejectedError as error:
+        raise ContractRejectedError(tuple(map(survey.translation.retold, error.rejections))) from error
+
+
+def _read(
+    survey: Survey,
+    documents: Mapping[str, JsonValue],
+    dialects: Mapping[str, Dialect],
+    *,
+    limits: ContractLimits,
+    policy: EnforcementPolicy,
+    nesting: int,
+) -> CanonicalContract:
+    """The contract, by its translation. Refusals have pointers into that."""
+    translation = survey.translation
+    bundle = Bundle(survey, documents, policy, dialects)
     graph = build_graph(bundle, limits)
+    _raise_any(mixture_rejections(bundle))
     merged = merge(graph)
     sizes = graph_sizes(merged)
     _raise_any(size_rejections(sizes, limits))
@@ -59,12 +84,10 @@ def read_json_schema(
         digest=contract_digest(ContractKind.JSON_SCHEMA, form.text),
         annotation_digest=annotation_digest(graph.annotation_text),
         profile=_profile(merged, sizes, form, nesting=nesting, least_bytes=least_bytes),
-        source_pointers=MappingProxyType(form.source_pointers),
-        annotations=graph.report,
+        source_pointers=MappingProxyType(translation.traced(form.source_pointers)),
+        annotations=tuple(map(translation.reported, graph.report)),
         documents=bundle.documents,
-        transformations=tuple(
-            dialect.transformation for dialect in bundle.dialects if dialect is not Dialect.DRAFT_2020_12
-        ),
+        transformations=transformation_lines({uri: read.translation for uri, read in bundle.surveys.items()}),
     )
 
 

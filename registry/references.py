@@ -24,6 +24,7 @@ CONTRACT = ""
 
 _SHOWN = 200
 _NO_ANCHORS: Final[Mapping[str, Place]] = MappingProxyType({})
+_NO_DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType({})
 
 
 class Bundle:
@@ -34,8 +35,15 @@ class Bundle:
     referred to by it, give a name in it another meaning.
     """
 
-    def __init__(self, contract: Survey, documents: Mapping[str, JsonValue], policy: EnforcementPolicy) -> None:
+    def __init__(
+        self,
+        contract: Survey,
+        documents: Mapping[str, JsonValue],
+        policy: EnforcementPolicy,
+        dialects: Mapping[str, Dialect] = _NO_DIALECTS,
+    ) -> None:
         self._policy = policy
+        self._declared = dialects
         self._approved = approved_documents(documents)
         self._surveys: dict[str, Survey] = {CONTRACT: contract}
         self._resources: dict[tuple[str, str], tuple[Survey, str]] = {}
@@ -48,18 +56,14 @@ class Bundle:
         return self._surveys[CONTRACT].locations[""]
 
     @property
-    def dialects(self) -> tuple[Dialect, ...]:
-        """The dialects of all documents in use, the contract's first, each once."""
-        return tuple(dict.fromkeys(survey.dialect for survey in self._surveys.values()))
+    def surveys(self) -> Mapping[str, Survey]:
+        """All documents in use by URI, the contract's own first, under an empty one."""
+        return MappingProxyType(self._surveys)
 
     @property
     def documents(self) -> tuple[str, ...]:
         """The URIs of the approved documents that were read, in the order in which references led to them."""
         return tuple(uri for uri in self._surveys if uri != CONTRACT)
-
-    def dialect_at(self, location: Location) -> Dialect:
-        """The dialect of the document that holds `location`."""
-        return self._surveys[location.document].dialect
 
     def location(self, document: str, pointer: str) -> Location:
         """A subschema by its place."""
@@ -80,18 +84,21 @@ class Bundle:
         name = percent_decoded(fragment)
         if name is None:
             raise _unresolved(reference, "its fragment is not UTF-8", pointer)
+        target: str | None
+        source = ""
         if not name:
             target = root
         elif name.startswith("/"):
-            target = join(root, *tokens_of(name))
+            # Pointers are the author's: where the document was translated, things may stand elsewhere now.
+            source = join(survey.translation.source_pointer(root), *tokens_of(name))
+            target = survey.translation.place(source)
         else:
-            anchored = survey.anchors.get((uri, name)) or survey.anchors.get((_own_base(survey, root), name))
-            if anchored is None:
+            target = survey.anchors.get((uri, name)) or survey.anchors.get((_own_base(survey, root), name))
+            if target is None:
                 raise _unresolved(reference, "there is no such anchor", pointer)
-            target = anchored
-        location = survey.locations.get(target)
+        location = None if target is None else survey.locations.get(target)
         if location is None:
-            reason = "that is not a schema" if _exists(survey.value, target) else "there is nothing"
+            reason = "that is not a schema" if _exists(survey.value, source) else "there is nothing"
             raise _unresolved(reference, reason, pointer)
         return location
 
@@ -112,7 +119,7 @@ class Bundle:
             document = approved_document(self._approved, uri)
         except NoSuchResource as error:
             raise _remote(reference, "nothing is fetched, and it is not approved", pointer) from error
-        survey = survey_document(document, document=uri, policy=self._policy)
+        survey = survey_document(document, document=uri, policy=self._policy, dialect=self._declared.get(uri))
         if survey.rejections:
             raise ContractRejectedError(
                 tuple(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from policy.capability import KeywordUse
 from registry.contract import JsonValue
 from registry.pointers import join
-from registry.survey import subschemas
+from registry.schema_positions import subschemas
 
 
 def keyword_uses(schema: JsonValue) -> Iterator[KeywordUse]:

@@ -7,7 +7,6 @@ from typing import Final
 from policy.enforcement import EnforcementPolicy, Unknown
 from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
-from registry.dialects import Dialect, is_idle_there
 from registry.keywords import ALWAYS_FOREIGN, FOREIGN, KNOWN_FORMATS, RESERVED, SHAPES, VENDOR_ANNOTATIONS
 from registry.pointers import join
 from registry.shapes import shape_fault
@@ -24,7 +23,7 @@ _SHOWN: Final = 80
 
 
 def judge_member(
-    dialect: Dialect, keyword: str, schema: Mapping[str, JsonValue], pointer: str, policy: EnforcementPolicy
+    keyword: str, schema: Mapping[str, JsonValue], pointer: str, policy: EnforcementPolicy
 ) -> Rejection | None:
     """Why the member is refused, if it is."""
     value = schema[keyword]
@@ -34,7 +33,7 @@ def judge_member(
         return Rejection(code=RejectionCode.RESERVED_KEYWORD, message=message, pointer=place, keyword=keyword)
     if keyword in SHAPES:
         return _judge_known(keyword, value, place, policy)
-    if is_annotation_by_name(keyword) or is_idle_there(dialect, keyword, schema):
+    if is_annotation_by_name(keyword):
         return None
     if keyword in ALWAYS_FOREIGN:
         return _foreign(keyword, ALWAYS_FOREIGN[keyword], place)

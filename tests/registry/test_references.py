@@ -95,7 +95,7 @@ def test_an_approved_document_of_an_older_dialect_is_named() -> None:
     uri = "http://json-schema.org/draft-07/schema#"
     documents = {"http://example.com/a": {"$schema": uri, "type": "null"}}
     contract = read({"items": {"$ref": "http://example.com/a"}}, documents=documents)
-    assert contract.transformations == ("draft-07 read as 2020-12: no keyword used differs",)
+    assert contract.transformations == ("draft-07: http://example.com/a: read as 2020-12: no keyword used differs",)
 
 
 @pytest.mark.parametrize(

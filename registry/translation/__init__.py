@@ -1,0 +1,1 @@
+"""From other dialects to 2020-12, source to source: exactly, reported, or refused by name."""
