@@ -56,6 +56,20 @@ class ContractLimits:
     """`maxItems`, `minItems`."""
     max_row_cost: int
     """4 x optional properties + branches, per object: the engine's row limit, hit only in decoding."""
+    max_grammar_bytes: int
+    """One Lark or GBNF text."""
+    max_grammar_rules: int
+    """Rules and terminals of one grammar: 100,000 in a chain are a stack overflow in the engine."""
+    max_grammar_alternatives: int
+    """In one list of alternatives: wide rules end in the engine's row limit."""
+    max_grammar_depth: int
+    """Groups within each other, in one rule; the engine's own reader ends at 30."""
+    max_grammar_repeat_product: int
+    """Product of the bounds of counted repeats within each other."""
+    max_grammar_optionals: int
+    """Items in a row that may be left out."""
+    max_tools: int
+    """Of one tool set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +158,13 @@ TENANT = LimitClass(
         max_length=10_000,
         max_items=10_000,
         max_row_cost=400,
+        max_grammar_bytes=8 * 1024,
+        max_grammar_rules=200,
+        max_grammar_alternatives=256,
+        max_grammar_depth=12,
+        max_grammar_repeat_product=100,
+        max_grammar_optionals=64,
+        max_tools=128,
     ),
     references=ReferenceLimits(
         max_referenced_contracts=16,
@@ -190,6 +211,13 @@ GOVERNED = LimitClass(
         max_length=100_000,
         max_items=100_000,
         max_row_cost=1_600,
+        max_grammar_bytes=64 * 1024,
+        max_grammar_rules=1_000,
+        max_grammar_alternatives=1_000,
+        max_grammar_depth=24,
+        max_grammar_repeat_product=1_000,
+        max_grammar_optionals=250,
+        max_tools=512,
     ),
     references=ReferenceLimits(
         max_referenced_contracts=64,
@@ -238,6 +266,13 @@ UNLIMITED = LimitClass(
         max_length=10_000_000,
         max_items=10_000_000,
         max_row_cost=1_000_000,
+        max_grammar_bytes=_MIB,
+        max_grammar_rules=10_000,
+        max_grammar_alternatives=10_000,
+        max_grammar_depth=24,
+        max_grammar_repeat_product=10_000,
+        max_grammar_optionals=1_000,
+        max_tools=10_000,
     ),
     references=ReferenceLimits(
         max_referenced_contracts=1_000,

@@ -27,6 +27,7 @@ class ContractKind(StrEnum):
     GBNF = "gbnf"
     CHOICE = "choice"
     STRUCTURAL_TAG = "structural_tag"
+    TOOL_SET = "tool_set"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,8 @@ class Profile:
     is_recursive: bool
     observed: Mapping[str, int | float]
     """By name of limit, the largest value that was held against it; a limit that nothing touched is absent."""
+    num_rules: int = 0
+    """Rules and terminals of grammars; a schema has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

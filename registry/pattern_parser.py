@@ -129,6 +129,9 @@ class PatternParser:
             self._at = named.end()
         elif text.startswith("(?", start):
             self._refuse("inline flags and other `(?` groups are not supported", start)
+        self._push_group(start)
+
+    def _push_group(self, start: int) -> None:
         self._stack.append(_Group(start))
         self._depth = max(self._depth, len(self._stack) - 1)
 

@@ -1,0 +1,1 @@
+"""Contracts that are not JSON Schema: one reader per kind."""

@@ -1,0 +1,46 @@
+"""Reading a contract of any kind: one entry, one kind of result, one kind of refusal."""
+
+from collections.abc import Mapping
+
+from policy.enforcement import EnforcementPolicy
+from policy.limits import ContractLimits
+from registry.contract import CanonicalContract, ContractKind, JsonValue
+from registry.kinds.choice import read_choice
+from registry.kinds.gbnf import read_gbnf
+from registry.kinds.lark import read_lark
+from registry.kinds.regex import read_regex
+from registry.kinds.structural_tag import read_structural_tag
+from registry.kinds.terms import NO_DOCUMENTS, Terms
+from registry.kinds.tool_set import read_tool_set
+
+
+def read_contract(
+    kind: ContractKind,
+    value: JsonValue,
+    *,
+    limits: ContractLimits,
+    policy: EnforcementPolicy,
+    documents: Mapping[str, JsonValue] = NO_DOCUMENTS,
+    dialect: str | None = None,
+) -> CanonicalContract:
+    """The contract that `value` is: a string for regex, Lark and GBNF, a list for choices and tools, else an object.
+
+    `documents` are approved for references of schemas, by absolute URI, wherever the schemas stand.
+    Raises `ContractRejectedError`.
+    """
+    terms = Terms(limits=limits, policy=policy, documents=documents, dialect=dialect)
+    match kind:
+        case ContractKind.JSON_SCHEMA:
+            return terms.schema(value)
+        case ContractKind.REGEX:
+            return read_regex(value, terms)
+        case ContractKind.LARK:
+            return read_lark(value, terms)
+        case ContractKind.GBNF:
+            return read_gbnf(value, terms)
+        case ContractKind.CHOICE:
+            return read_choice(value, terms)
+        case ContractKind.STRUCTURAL_TAG:
+            return read_structural_tag(value, terms)
+        case ContractKind.TOOL_SET:
+            return read_tool_set(value, terms)
