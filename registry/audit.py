@@ -34,6 +34,7 @@ class AuditAction(StrEnum):
     REVISION_REGISTERED = "revision.registered"
     REVISION_STATE_CHANGED = "revision.state_changed"
     REVISION_TOMBSTONED = "revision.tombstoned"
+    REVISION_HIDDEN = "revision.hidden"
     REVISION_SIGNED = "revision.signed"
     ALIAS_MOVED = "alias.moved"
     ALIAS_ROLLED_BACK = "alias.rolled_back"

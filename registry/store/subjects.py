@@ -105,12 +105,20 @@ class SubjectStore:
 
     @retried
     async def uses(
-        self, tenant: TenantId, schema_id: SchemaId, *, standing: Standing, offset: int, limit: int
+        self,
+        tenant: TenantId,
+        schema_id: SchemaId,
+        *,
+        standing: Standing,
+        subject: ContractName | None = None,
+        limit: int,
     ) -> tuple[Version, ...]:
-        """Every version with that id: the live ones first, by name and number."""
+        """Versions with that id, of all subjects or of one: the live ones first, by name and number."""
         statement = _versions(standing).where(REVISIONS.c.tenant == tenant, REVISIONS.c.schema_id == schema_id)
+        if subject is not None:
+            statement = statement.where(REVISIONS.c.name == subject)
         order = (_is_live(STATUSES).desc(), REVISIONS.c.name, REVISIONS.c.number)
-        return await self._all(statement.order_by(*order).offset(offset).limit(limit))
+        return await self._all(statement.order_by(*order).limit(limit))
 
     @retried
     async def listed(

@@ -1,0 +1,35 @@
+"""What a Confluent registry can do that ours has no other use for: leaving retired revisions out of every list."""
+
+from dataclasses import dataclass
+
+from policy.roles import Action
+from registry.identifiers import RevisionNumber
+from registry.permissions import Permissions
+from registry.resolution import Clock
+from registry.revision import Actor
+from registry.store.subjects import Standing, SubjectStore, Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subjects:
+    """`store` is for reading. A tenant's subjects are its own contracts: what others share is no subject of it."""
+
+    store: SubjectStore
+    permissions: Permissions
+    clock: Clock
+
+    async def hide(self, actor: Actor, name: str, number: RevisionNumber | None = None) -> tuple[Version, ...]:
+        """Hide one retired version of a subject, or all of them; which were hidden.
+
+        The bytes and the numbers stay: nothing is destroyed, and no number is given out again.
+        Raises `ForbiddenError`, `InvalidNameError`, `NotFoundError`.
+        """
+        contract = await self.permissions.owned(actor, name, Action.RETIRE, retired=True)
+        if number is None:
+            hidden = await self.store.versions(actor.tenant, contract.name, standing=Standing.RETIRED)
+        else:
+            one = await self.store.version(actor.tenant, contract.name, number=number, standing=Standing.RETIRED)
+            hidden = () if one is None else (one,)
+        if hidden:
+            await self.store.hide(actor, hidden, at=self.clock())
+        return hidden
