@@ -22,6 +22,8 @@ MAX_SIGNATURES: Final = 20
 """Of one revision: each is joined whenever it is resolved."""
 MAX_SIGNING_KEYS: Final = 1_000
 """Of one tenant, revoked ones included."""
+MAX_OPEN_PROMOTIONS: Final = 1_000
+"""Of one tenant, waiting for a decision."""
 MAX_USAGE_DAYS: Final = 90
 MAX_EVENTS: Final = 1_000
 """In one answer."""

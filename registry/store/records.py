@@ -16,6 +16,7 @@ from registry.revision import (
     Contract,
     ContractClass,
     Dependency,
+    Promotion,
     Revision,
     RevisionState,
     RevisionStatus,
@@ -183,3 +184,11 @@ class RevisionUsage:
     num_requests: int
     last_used_at: datetime | None
     days: tuple[DayUsage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """The end of a promotion; `alias` is where it points now if the promotion was applied."""
+
+    promotion: Promotion
+    alias: Alias | None
