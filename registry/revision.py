@@ -169,6 +169,8 @@ class Promotion:
     proposed_by: PrincipalId
     proposed_at: datetime
     reason: str
+    alias_version: int | None = None
+    """The alias's version when its move was proposed; None: there was no such alias. It has to be so still."""
     decided_by: PrincipalId | None = None
     decided_at: datetime | None = None
 

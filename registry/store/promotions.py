@@ -47,6 +47,7 @@ class PromotionStore:
         alias: AliasName,
         number: RevisionNumber,
         *,
+        alias_version: int | None,
         reason: str,
         details: Mapping[str, JsonValue] | None = None,
         at: datetime,
@@ -68,6 +69,7 @@ class PromotionStore:
             proposed_by=actor.principal,
             proposed_at=at,
             reason=reason,
+            alias_version=alias_version,
         )
         async with self._database.writing() as session:
             await lock_ledger(session, actor.tenant)
@@ -87,6 +89,7 @@ class PromotionStore:
                     proposed_by=promotion.proposed_by,
                     proposed_at=at,
                     reason=reason,
+                    alias_version=alias_version,
                 )
             )
             await append(

@@ -166,6 +166,7 @@ def promotion(row: AnyRow) -> Promotion:
         proposed_by=PrincipalId(row.proposed_by),
         proposed_at=row.proposed_at,
         reason=row.reason,
+        alias_version=row.alias_version,
         decided_by=None if decided_by is None else PrincipalId(decided_by),
         decided_at=row.decided_at,
     )

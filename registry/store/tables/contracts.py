@@ -146,6 +146,7 @@ PROMOTIONS = Table(
     Column("state", String(16), nullable=False),
     Column("proposed_by", String(128), nullable=False),
     Column("proposed_at", UtcDateTime(), nullable=False),
+    Column("alias_version", Integer),
     Column("reason", Text, nullable=False),
     Column("decided_by", String(128)),
     Column("decided_at", UtcDateTime()),

@@ -141,6 +141,7 @@ def upgrade() -> None:
         sa.Column("state", sa.String(16), nullable=False),
         sa.Column("proposed_by", sa.String(128), nullable=False),
         sa.Column("proposed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("alias_version", sa.Integer()),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("decided_by", sa.String(128)),
         sa.Column("decided_at", sa.DateTime(timezone=True)),
