@@ -12,7 +12,7 @@ class UtcDateTime(TypeDecorator[datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
         """Whatever its zone, as UTC; a moment without one would be a guess."""
         if value is None:
             return None
@@ -20,7 +20,7 @@ class UtcDateTime(TypeDecorator[datetime]):
             raise ValueError("a moment needs its zone")
         return value.astimezone(UTC)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
         """With its zone."""
         if value is None:
             return None
@@ -33,10 +33,10 @@ class Utf8(TypeDecorator[str]):
     impl = LargeBinary
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> bytes | None:
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> bytes | None:
         """As bytes."""
         return None if value is None else value.encode()
 
-    def process_result_value(self, value: bytes | None, dialect: Dialect) -> str | None:
+    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> str | None:
         """As text."""
         return None if value is None else bytes(value).decode()

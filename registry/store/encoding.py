@@ -95,13 +95,14 @@ _POLICY_MEMBERS = frozenset(
 
 def policy_members(policy: RegistryPolicy) -> dict[str, JsonValue]:
     """Every field by name, as it is stored and as the audit tells it."""
+    protected: list[JsonValue] = [*sorted(policy.protected_aliases)]
     return {
         "require_signature": policy.require_signature,
         "two_person_promotion": policy.two_person_promotion,
         "promotion_safety": policy.promotion_safety.value,
         "compatibility": policy.compatibility,
         "allow_governed": policy.allow_governed,
-        "protected_aliases": sorted(policy.protected_aliases),
+        "protected_aliases": protected,
     }
 
 

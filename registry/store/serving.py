@@ -6,7 +6,7 @@ conditions ask for the viewer's own or for what is shared, and nothing is filter
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, literal, or_, select, true
+from sqlalchemy import ColumnElement, Select, and_, case, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from policy.governance import RegistryPolicy
@@ -30,12 +30,7 @@ async def find_served(
     session: AsyncConnection, viewer: TenantId, reference: Reference
 ) -> ServedRevision | BareContract | None:
     """See `ContractStore.serving`."""
-    match reference:
-        case ByAlias() | ByNumber():
-            statement = _by_name(viewer, reference)
-        case ByDigest():
-            statement = _by_digest(viewer, reference)
-    found = (await session.execute(statement)).all()
+    found = (await session.execute(_statement(viewer, reference))).all()
     if not found:
         return None
     first = found[0]
@@ -54,27 +49,37 @@ async def find_served(
     )
 
 
-def _visible(viewer: TenantId) -> ColumnElement[bool]:
-    shared = and_(CONTRACTS.c.visibility == Visibility.SHARED.value, CONTRACTS.c.tombstoned_at.is_(None))
-    return or_(CONTRACTS.c.tenant == viewer, shared)
-
-
-def _by_name(viewer: TenantId, reference: ByAlias | ByNumber) -> Select[Any]:
-    owner = viewer if reference.owner is None else reference.owner
-    this = (CONTRACTS.c.tenant == owner, CONTRACTS.c.name == reference.name)
-    pointing = and_(ALIASES.c.tenant == CONTRACTS.c.tenant, ALIASES.c.name == CONTRACTS.c.name)
+def _statement(viewer: TenantId, reference: Reference) -> Select[Any]:
     match reference:
         case ByAlias():
-            pointing = and_(pointing, ALIASES.c.alias == reference.alias)
-            wanted = REVISIONS.c.revision_id == ALIASES.c.revision_id
+            pointing = ALIASES.c.alias == reference.alias
+            return _by_name(viewer, reference, pointing, REVISIONS.c.revision_id == ALIASES.c.revision_id)
         case ByNumber():
-            pointing = and_(pointing, literal(False))
             wanted = and_(
                 REVISIONS.c.tenant == CONTRACTS.c.tenant,
                 REVISIONS.c.name == CONTRACTS.c.name,
                 REVISIONS.c.number == reference.number,
             )
-    tables = CONTRACTS.outerjoin(ALIASES, pointing).outerjoin(REVISIONS, wanted)
+            return _by_name(viewer, reference, literal(False), wanted)
+        case ByDigest():
+            return _by_digest(viewer, reference)
+
+
+def _visible(viewer: TenantId) -> ColumnElement[bool]:
+    shared = and_(CONTRACTS.c.visibility == Visibility.SHARED.value, CONTRACTS.c.tombstoned_at.is_(None))
+    return or_(CONTRACTS.c.tenant == viewer, shared)
+
+
+def _by_name(
+    viewer: TenantId,
+    reference: ByAlias | ByNumber,
+    pointing: ColumnElement[bool],
+    wanted: ColumnElement[bool],
+) -> Select[Any]:
+    owner = viewer if reference.owner is None else reference.owner
+    of_contract = and_(ALIASES.c.tenant == CONTRACTS.c.tenant, ALIASES.c.name == CONTRACTS.c.name)
+    tables = CONTRACTS.outerjoin(ALIASES, and_(of_contract, pointing)).outerjoin(REVISIONS, wanted)
+    this = (CONTRACTS.c.tenant == owner, CONTRACTS.c.name == reference.name)
     return _complete(viewer, tables).where(*this, _visible(viewer)).order_by(SIGNATURES.c.signed_at)
 
 
@@ -112,7 +117,7 @@ def _by_digest(viewer: TenantId, reference: ByDigest) -> Select[Any]:
     tables = REVISIONS.join(
         CONTRACTS, and_(CONTRACTS.c.tenant == REVISIONS.c.tenant, CONTRACTS.c.name == REVISIONS.c.name)
     ).outerjoin(ALIASES, literal(False))
-    return _complete(viewer, tables).where(REVISIONS.c.revision_id == best, true()).order_by(SIGNATURES.c.signed_at)
+    return _complete(viewer, tables).where(REVISIONS.c.revision_id == best).order_by(SIGNATURES.c.signed_at)
 
 
 def _complete(viewer: TenantId, tables: Any) -> Select[Any]:

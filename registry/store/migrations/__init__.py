@@ -1,1 +1,1 @@
-"""How the tables came to be what they are. Steps lead only forwards: there is no downgrade, a backup is the way back."""
+"""How the tables came to be what they are. Steps lead only forwards: no downgrade, a backup is the way back."""

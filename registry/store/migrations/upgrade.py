@@ -22,17 +22,16 @@ async def upgrade(engine: AsyncEngine) -> None:
     Raises:
         StoreVersionError: the database has taken a step that this version does not know.
     """
-    is_sqlite = engine.dialect.name == "sqlite"
-    if is_sqlite:
-        engine = engine.execution_options(schemagate_begin="BEGIN IMMEDIATE")
-    async with engine.connect() as connection:
-        # Most starts find nothing to do, and need not wait for a writer to learn so.
-        async with connection.begin():
-            if not is_sqlite and await connection.run_sync(_is_current):
-                return
+    if engine.dialect.name == "sqlite":
+        async with engine.execution_options(schemagate_begin="BEGIN IMMEDIATE").begin() as connection:
+            await connection.run_sync(_upgrade)
+        return
     async with engine.begin() as connection:
-        if not is_sqlite:
-            await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        # Most starts find nothing to do, and need not wait for anybody to learn so.
+        if await connection.run_sync(_is_current):
+            return
+    async with engine.begin() as connection:
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         await connection.run_sync(_upgrade)
 
 

@@ -1,4 +1,4 @@
-"""Tenants and API keys, as the first version of the gateway made them without migrations: such tables are taken over."""
+"""Tenants and API keys. The first version of the gateway made them without migrations: such tables are taken over."""
 
 import sqlalchemy as sa
 from alembic import op
