@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import httpx
 from fastapi import FastAPI
@@ -18,7 +19,7 @@ from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
 from gateway.budget import BudgetLedger
 from gateway.compilers import Compiler
-from gateway.errors import BudgetRefusedError, ContractRefusedError, GatewayError
+from gateway.errors import BudgetRefusedError, ContractLookupError, ContractRefusedError, GatewayError
 from gateway.generation import Validator
 from gateway.intake import ContractIntake
 from gateway.memory_budget import MemoryBudgetLedger
@@ -27,16 +28,29 @@ from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD, Observed
 from gateway.pipeline import Pipeline
 from gateway.polling import Poller
-from gateway.problems import Problem, problem_of, route_problem
+from gateway.problem import Problem
+from gateway.problem_response import problem_response
+from gateway.problems import problem_of, route_problem
 from gateway.readiness import ReadinessProbe
 from gateway.record import RequestRecord
-from gateway.routes import chat, contracts, health, models
+from gateway.routes import audit_chain, chat, health, models, promotions, registry_policy, signing_keys
+from gateway.routes.contracts import aliases, diff, explain, lifecycle, reading, registration, signatures
 from gateway.services import SERVICES, Services
 from gateway.settings import GatewaySettings
 from gateway.tasks import TaskOwner
+from gateway.usage import UsageCounter
 from gateway.validation.service import ValidationService
 from inference_node.client import NodeClient
-from policy.limits import TENANT
+from registry.catalogue import open_catalogue
+from registry.errors import RegistryError
+from registry.store.database import Database
+
+_RESOURCES = (
+    *(chat, models, health),
+    *(explain, registration, diff, reading, lifecycle, aliases, signatures),
+    *(promotions, signing_keys, registry_policy, audit_chain),
+)
+"""In the order in which paths are tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,22 +78,26 @@ def create_app(settings: GatewaySettings, surroundings: Surroundings | None = No
         title="Schemagate", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
     app.add_middleware(Observed, metrics=metrics)
-    for resource in (chat, models, contracts, health):
+    for resource in _RESOURCES:
         app.include_router(resource.router)
 
     async def answer_error(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, GatewayError)
+        assert isinstance(error, GatewayError | RegistryError)
         if isinstance(error, ContractRefusedError):
             metrics.contract_refusals.labels(code=str(error.rejections[0].code)).inc()
+        problem = problem_of(error)
+        if isinstance(error, RegistryError | ContractLookupError):
+            metrics.registry_refusals.labels(code=problem.code).inc()
         if isinstance(error, BudgetRefusedError):
             metrics.budget_refusals.labels(budget=error.budget).inc()
-        return _answer(request, problem_of(error))
+        return _answer(request, problem)
 
     async def answer_route(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
         return _answer(request, route_problem(error.status_code))
 
     app.add_exception_handler(GatewayError, answer_error)
+    app.add_exception_handler(RegistryError, answer_error)
     app.add_exception_handler(HTTPException, answer_route)
     return app
 
@@ -88,7 +106,7 @@ def _answer(request: Request, problem: Problem) -> JSONResponse:
     record = getattr(request.state, RECORD)
     assert isinstance(record, RequestRecord)
     record.fail(problem)
-    return JSONResponse(problem.body(record.request_id), status_code=problem.status, headers=dict(problem.headers))
+    return problem_response(problem, record)
 
 
 async def _open(
@@ -97,14 +115,26 @@ async def _open(
     """Open what has to be closed, in the order in which it is needed; `stack` closes it in the opposite one."""
     store = await KeyStore.open(settings.database_url)
     stack.push_async_callback(store.close)
+    database = await Database.open(settings.database_url)
+    stack.push_async_callback(database.close)
     http = await stack.enter_async_context(_http_client(settings, around.transport))
     validator = around.validator
     if validator is None:
-        service = await ValidationService.start(num_workers=settings.num_validators)
-        stack.push_async_callback(service.close)
-        validator = service
+        judges = await ValidationService.start(num_workers=settings.num_validators)
+        stack.push_async_callback(judges.close)
+        validator = judges
+    from gateway.comparisons import BoundedComparer
+    from gateway.compatibility.service import ComparisonService
+
+    service = await ComparisonService.start(num_workers=settings.num_comparers)
+    stack.push_async_callback(service.close)
+    comparer = BoundedComparer(service, seconds=settings.comparison_seconds)
+    catalogue = open_catalogue(database, comparer, clock=lambda: datetime.now(UTC))
+    usage = UsageCounter(catalogue.usage, metrics)
+    stack.push_async_callback(usage.close)
     tasks = TaskOwner()
     stack.push_async_callback(tasks.close)
+    tasks.start(usage.run(), name="usage")
 
     nodes = NodeDirectory([NodeClient(url, http) for url in settings.node_urls])
     compiler = Compiler(PoolClient(settings.pool_url, http))
@@ -116,24 +146,27 @@ async def _open(
 
     artifacts = ArtifactSource(
         compiler,
-        limits=TENANT,
         cache_bytes=settings.artifact_cache_bytes,
         compile_seconds=settings.compile_seconds,
         metrics=metrics,
     )
+    ledger = around.ledger or MemoryBudgetLedger.from_settings(settings)
     pipeline = Pipeline(
-        intake=ContractIntake(limits=TENANT, memo_bytes=settings.contract_memo_bytes),
-        ledger=around.ledger or MemoryBudgetLedger.from_settings(settings),
+        intake=ContractIntake(resolver=catalogue.resolver, memo_bytes=settings.contract_memo_bytes),
+        ledger=ledger,
         compiler=compiler,
         artifacts=artifacts,
         nodes=nodes,
         validator=validator,
+        usage=usage,
         request_seconds=settings.request_seconds,
     )
     return Services(
         settings=settings,
         authenticator=Authenticator(store, Pepper(settings.key_pepper.get_secret_value())),
         pipeline=pipeline,
+        catalogue=catalogue,
+        ledger=ledger,
         nodes=nodes,
         compiler=compiler,
         readiness=ReadinessProbe(store=store, compiler=compiler, nodes=nodes, validator=validator),

@@ -39,7 +39,6 @@ from gateway.errors import (
     CompileTimedOutError,
     ContractRefusedError,
 )
-from gateway.identifiers import TenantPartition
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import SignedArtifact
 from gateway.outcome import BoundContract, CacheTier, TakenContract
@@ -74,29 +73,24 @@ class ArtifactSource:
         self,
         compiler: Compiler,
         *,
-        limits: LimitClass,
         cache_bytes: int,
         compile_seconds: float,
         metrics: GatewayMetrics,
     ) -> None:
         self._compiler = compiler
-        self._limits = limits
-        self._limit_name = _limit_name(limits)
         self._compile_seconds = compile_seconds
         self._metrics = metrics
         self._cache: BoundedCache[ArtifactKey, _KeptArtifact] = BoundedCache(max_bytes=cache_bytes)
         self._flights: SingleFlight[_Outcome] = SingleFlight()
 
-    def is_cached(self, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition) -> bool:
+    def is_cached(self, taken: TakenContract, tokenizer: TokenizerDigest) -> bool:
         """Whether `obtain` will find the artifact here, so that no compile has to be paid for in advance."""
         identity = self._compiler.identity
         if identity is None:
             return False
-        return self._cache.get(self._address(identity, taken, tokenizer, partition).key) is not None
+        return self._cache.get(_address(identity, taken, tokenizer).key) is not None
 
-    async def obtain(
-        self, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition, meter: Meter
-    ) -> BoundContract:
+    async def obtain(self, taken: TakenContract, tokenizer: TokenizerDigest, meter: Meter) -> BoundContract:
         """The contract, bound to a tokenizer. A compile is put on the meter of exactly one of those who waited for it.
 
         Who leaves as the last of them, on a timeout or cancelled, pays the compile budget: the work was done or killed.
@@ -112,7 +106,7 @@ class ArtifactSource:
             raise _unavailable()
         if tokenizer not in self._compiler.tokenizers:
             raise _unavailable("the compiler pool has not this model's tokenizer")
-        address = self._address(identity, taken, tokenizer, partition)
+        address = _address(identity, taken, tokenizer)
         cached = self._cache.get(address.key)
         self._metrics.cache.labels(tier="l1", result="miss" if cached is None else "hit").inc()
         if cached is not None:
@@ -125,7 +119,7 @@ class ArtifactSource:
         before = meter.compile_cpu_ms
 
         def charge(outcome: _Outcome | None) -> None:
-            meter.compile_cpu_ms += self._budget_ms if outcome is None else self._cpu_ms(outcome)
+            meter.compile_cpu_ms += _budget_ms(taken.limits) if outcome is None else _cpu_ms(outcome, taken.limits)
 
         def join() -> Awaitable[tuple[_Outcome, bool]]:
             return self._flights.run(address.key, lambda: self._compile(address, taken, deadline), claim=charge)
@@ -147,7 +141,7 @@ class ArtifactSource:
             contract_digest=taken.contract.digest,
             tokenizer_digest=address.tokenizer_digest,
             policy=_policy_wire(taken.policy),
-            limits=self._limit_name,
+            limits=_limit_name(taken.limits),
             tenant_partition=address.tenant_partition,
             deadline_seconds=max((deadline - time.monotonic()) * _POOL_SHARE, _MIN_DEADLINE_SECONDS),
         )
@@ -201,41 +195,41 @@ class ArtifactSource:
             case _:
                 assert_never(outcome)
 
-    def _address(
-        self, identity: PoolIdentity, taken: TakenContract, tokenizer: TokenizerDigest, partition: TenantPartition
-    ) -> ArtifactAddress:
-        return ArtifactAddress(
-            contract_digest=taken.contract.digest,
-            tokenizer_digest=tokenizer,
-            engine=identity.engine,
-            engine_version=identity.engine_version,
-            lowering_version=identity.lowering_version,
-            policy_digest=taken.policy.digest,
-            limits=self._limits.name,
-            tenant_partition=partition,
-        )
 
-    @property
-    def _budget_ms(self) -> float:
-        return self._limits.compile.cpu_seconds * 1000
+def _address(identity: PoolIdentity, taken: TakenContract, tokenizer: TokenizerDigest) -> ArtifactAddress:
+    return ArtifactAddress(
+        contract_digest=taken.contract.digest,
+        tokenizer_digest=tokenizer,
+        engine=identity.engine,
+        engine_version=identity.engine_version,
+        lowering_version=identity.lowering_version,
+        policy_digest=taken.policy.digest,
+        limits=taken.limits.name,
+        tenant_partition=taken.partition,
+    )
 
-    def _cpu_ms(self, outcome: _Outcome) -> float:
-        """What a tenant is charged. Where a worker was killed, the most CPU that it can have used."""
-        match outcome:
-            case Compiled():
-                return outcome.cost.cpu_ms if outcome.cache == "miss" else 0.0
-            case Rejected():
-                return 0.0 if outcome.cost is None else outcome.cost.cpu_ms
-            case TimedOut(limit_name="wall_seconds"):
-                return min(self._budget_ms, outcome.limit_seconds * 1000)
-            case TimedOut() | Crashed():
-                return self._budget_ms
-            case Busy():
-                return min(self._budget_ms, outcome.spent_seconds * 1000)
-            case PoolUnavailableError():
-                return 0.0
-            case _:
-                assert_never(outcome)
+
+def _budget_ms(limits: LimitClass) -> float:
+    return limits.compile.cpu_seconds * 1000
+
+
+def _cpu_ms(outcome: _Outcome, limits: LimitClass) -> float:
+    """What a tenant is charged. Where a worker was killed, the most CPU that it can have used."""
+    match outcome:
+        case Compiled():
+            return outcome.cost.cpu_ms if outcome.cache == "miss" else 0.0
+        case Rejected():
+            return 0.0 if outcome.cost is None else outcome.cost.cpu_ms
+        case TimedOut(limit_name="wall_seconds"):
+            return min(_budget_ms(limits), outcome.limit_seconds * 1000)
+        case TimedOut() | Crashed():
+            return _budget_ms(limits)
+        case Busy():
+            return min(_budget_ms(limits), outcome.spent_seconds * 1000)
+        case PoolUnavailableError():
+            return 0.0
+        case _:
+            assert_never(outcome)
 
 
 def _is_transient(outcome: _Outcome) -> bool:
@@ -282,7 +276,7 @@ def _kept(compiled: Compiled) -> _KeptArtifact:
 
 def _bound(taken: TakenContract, key: ArtifactKey, artifact: _KeptArtifact, tier: CacheTier) -> BoundContract:
     return BoundContract(
-        contract=taken.contract,
+        taken=taken,
         signed=SignedArtifact(key=key, frame=artifact.frame),
         compiled_report=artifact.report,
         cost=artifact.cost,

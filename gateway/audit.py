@@ -9,7 +9,7 @@ _log = structlog.get_logger("schemagate.audit")
 
 def write_audit(record: RequestRecord, *, status: int) -> None:
     """Write the line of a request that is over."""
-    caller, outcome = record.caller, record.outcome
+    caller, outcome, resolved = record.caller, record.outcome, record.resolved
     _log.info(
         "request",
         request_id=record.request_id,
@@ -19,6 +19,9 @@ def write_audit(record: RequestRecord, *, status: int) -> None:
         key_id=None if caller is None else caller.key_id,
         model=record.model,
         contract_digest=record.contract_digest,
+        revision_id=None if resolved is None else resolved.revision.revision_id,
+        contract_owner=None if resolved is None else resolved.contract.tenant,
+        signature=None if resolved is None else resolved.signature.value,
         artifact_key=record.artifact_key,
         cache=record.cache,
         completion=record.completion,

@@ -33,9 +33,10 @@ class InlineContract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedContract:
-    """A contract sent by name, such as `invoice@prod`."""
+    """A contract sent by name, such as `invoice@prod`. `param` is where the name stands."""
 
     name: str
+    param: str
 
 
 Contract = InlineContract | NamedContract
@@ -111,6 +112,12 @@ def read_explain_request(body: JsonValue) -> ExplainIntent:
         )
     elif sent is None or isinstance(sent, str):
         contract = _one_contract(sent, request.response_format, strict=request.strict)
+        if isinstance(contract, NamedContract) and request.strict is not None:
+            raise InvalidRequestError(
+                RequestFault.CONFLICTING_PARAMETERS,
+                "`strict` goes with a contract that is sent; a registered one has the policy it was registered with",
+                param="strict",
+            )
     else:
         raise InvalidRequestError(
             RequestFault.INVALID_TYPE, "`contract` must be an object or the name of a contract", param="contract"
@@ -165,16 +172,22 @@ def _two_contracts() -> InvalidRequestError:
 
 
 def _one_contract(name: str | None, response_format: ResponseFormat | None, *, strict: bool | None) -> Contract | None:
-    inline = None if response_format is None else _format_contract(response_format, strict=strict)
+    formatted = None if response_format is None else _format_contract(response_format, strict=strict)
     if name is None:
-        return inline
-    if inline is not None:
+        return formatted
+    if formatted is not None:
         raise _two_contracts()
-    return NamedContract(name=name)
+    return NamedContract(name=name, param="contract")
 
 
-def _format_contract(response_format: ResponseFormat, *, strict: bool | None) -> InlineContract | None:
+def _format_contract(response_format: ResponseFormat, *, strict: bool | None) -> Contract | None:
     sent = response_format.json_schema
+    if response_format.type != "contract" and response_format.contract is not None:
+        raise InvalidRequestError(
+            RequestFault.CONFLICTING_PARAMETERS,
+            f"`response_format.contract` needs type `contract`, not `{response_format.type}`",
+            param="response_format.contract",
+        )
     if response_format.type == "json_schema":
         if sent is None:
             raise InvalidRequestError(
@@ -194,6 +207,14 @@ def _format_contract(response_format: ResponseFormat, *, strict: bool | None) ->
             f"`response_format.json_schema` needs type `json_schema`, not `{response_format.type}`",
             param="response_format.json_schema",
         )
+    if response_format.type == "contract":
+        if response_format.contract is None:
+            raise InvalidRequestError(
+                RequestFault.MISSING_PARAMETER,
+                "`response_format.contract` is required with type `contract`",
+                param="response_format.contract",
+            )
+        return NamedContract(name=response_format.contract, param="response_format.contract")
     if response_format.type == "json_object":
         return InlineContract(
             kind=ContractKind.JSON_SCHEMA, schema={"type": "object"}, strict=bool(strict), param="response_format"

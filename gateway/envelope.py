@@ -17,12 +17,14 @@ from gateway.protocol import (
     EnforcementCounts,
     NodeMember,
     SchemagateMember,
+    SignatureMember,
     Usage,
     ValidationMember,
 )
 from gateway.record import RequestRecord
 from gateway.validation.verdict import Invalid, Unjudged, Valid
 from policy.enforcement import KeywordStatus
+from registry.revision import ResolvedRevision, RevisionState
 
 
 def output_error(outcome: Outcome, record: RequestRecord) -> OutputError | None:
@@ -43,7 +45,7 @@ def output_error(outcome: Outcome, record: RequestRecord) -> OutputError | None:
         message,
         completion=outcome.classified.completion,
         pointer=pointer,
-        member=member_of(outcome, record).model_dump(),
+        member=member_of(outcome, record).model_dump(by_alias=True),
     )
 
 
@@ -82,7 +84,7 @@ class ChunkWriter:
 
     def finish(self, outcome: Outcome, record: RequestRecord) -> bytes:
         """The chunk with the finish reason, which also carries the class; then the usage, if it was asked for."""
-        last = self._chunk({}, outcome.finish_reason, schemagate=member_of(outcome, record).model_dump())
+        last = self._chunk({}, outcome.finish_reason, schemagate=member_of(outcome, record).model_dump(by_alias=True))
         if not self._include_usage:
             return last
         return last + sse_data({**self._head, "choices": [], "usage": usage_of(outcome).model_dump()})
@@ -134,13 +136,32 @@ def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
 
 
 def contract_member(bound: BoundContract) -> ContractMember:
-    """Identity and enforcement summary of a contract."""
+    """Identity and enforcement summary of a contract, and where its name led."""
+    resolved = bound.taken.resolved
     return ContractMember(
         kind=str(bound.contract.kind),
         digest=bound.contract.digest,
         annotation_digest=bound.contract.annotation_digest,
         enforcement=enforcement_counts(bound),
+        **({} if resolved is None else _registered(resolved)),
     )
+
+
+def _registered(resolved: ResolvedRevision) -> dict[str, Any]:
+    contract, revision, status = resolved.contract, resolved.revision, resolved.status
+    return {
+        "owner": contract.tenant,
+        "name": contract.name,
+        "team": contract.team,
+        "contract_class": contract.contract_class.value,
+        "visibility": contract.visibility.value,
+        "alias": resolved.alias,
+        "revision": revision.number,
+        "revision_id": revision.revision_id,
+        "state": status.state.value,
+        "signature": SignatureMember(status=resolved.signature.value, key_id=resolved.signed_by),
+        "deprecated": status.reason if status.state is RevisionState.DEPRECATED else None,
+    }
 
 
 def enforcement_counts(bound: BoundContract) -> EnforcementCounts:

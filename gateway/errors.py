@@ -8,8 +8,10 @@ GatewayError
 │   ├── SlowBodyError
 │   ├── UnauthenticatedError
 │   ├── ModelNotFoundError
-│   ├── ContractNotFoundError
-│   └── ContractRefusedError      one or more rejections, by pointer
+│   ├── ContractLookupError       a contract was named, and cannot be used: what the registry said of it
+│   ├── ContractRefusedError      one or more rejections, by pointer
+│   ├── IdempotencyConflictError
+│   └── IdempotencyInProgressError
 ├── StoreUnavailableError         the database of keys does not answer
 ├── BudgetRefusedError            a tenant's own limit
 ├── CompilerError
@@ -33,6 +35,7 @@ from typing import Any
 from gateway.completion import CompletionClass, Reason
 from inference_node.protocol import NodeFault
 from policy.rejection import Rejection
+from registry.errors import RegistryError
 
 
 class RequestFault(StrEnum):
@@ -114,13 +117,13 @@ class ModelNotFoundError(RequestError):
         super().__init__(f"the model `{model[:128]}` does not exist here; models: {known}")
 
 
-class ContractNotFoundError(RequestError):
-    """A contract was named, and there is none of that name."""
+class ContractLookupError(RequestError):
+    """A contract was named at `param`, and the registry does not give it out: `cause` says why."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"no contract is registered as `{name[:128]}`; send the schema itself in `response_format.json_schema`"
-        )
+    def __init__(self, cause: RegistryError, *, param: str) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+        self.param = param
 
 
 class ContractRefusedError(RequestError):
@@ -131,6 +134,21 @@ class ContractRefusedError(RequestError):
         super().__init__(rejections[0].message)
         self.rejections = rejections
         self.param = param
+
+
+class IdempotencyConflictError(RequestError):
+    """The key has been used for another request."""
+
+    def __init__(self) -> None:
+        super().__init__("this `Idempotency-Key` was sent with another request; choose a new key for a new request")
+
+
+class IdempotencyInProgressError(RequestError):
+    """The first request with this key has no answer yet."""
+
+    def __init__(self, *, retry_after_seconds: float) -> None:
+        super().__init__("the first request with this `Idempotency-Key` is still running; ask again for its answer")
+        self.retry_after_seconds = retry_after_seconds
 
 
 class StoreUnavailableError(GatewayError):

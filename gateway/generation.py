@@ -42,7 +42,6 @@ class Generation:
         offer: ModelOffer,
         bound: BoundContract | None,
         validator: Validator,
-        validation_seconds: float,
         deadline: float,
         seed: int,
         clock: StageClock,
@@ -54,7 +53,6 @@ class Generation:
         self.first_token_seconds: float | None = None
         self._sequence = sequence
         self._validator = validator
-        self._validation_seconds = validation_seconds
         self._deadline = deadline
         self._clock = clock
         self._meter = meter
@@ -118,7 +116,7 @@ class Generation:
                     self.bound.contract.text,
                     self.bound.contract.digest,
                     text.encode(),
-                    seconds=self._validation_seconds,
+                    seconds=self.bound.taken.limits.validation_seconds,
                 )
             self._report_disagreement(self.bound, verdict)
         with self._clock.time(Stage.CLASSIFY):

@@ -1,24 +1,28 @@
-"""Stages 3 to 5: from a contract as it was sent to one that has a name and may be compiled, or a refusal by name.
+"""Stages 3 to 5: from a contract as it was sent or named to one that may be compiled, or a refusal by name.
 
-A contract that was seen before is found by its own spelling, so that the warm path neither canonicalises nor
-negotiates. The memory is per tenant: another tenant's timing must not tell that somebody sent the same schema.
+A contract that was seen before is found by its own spelling, or by its revision's id, so that the warm path neither
+canonicalises nor negotiates. The memory is per tenant: another tenant's timing must not tell that somebody sent the
+same schema.
 """
 
 import asyncio
 from hashlib import sha256
 
+from gateway.auth.authenticator import Caller
 from gateway.bounded_cache import BoundedCache
 from gateway.chat_request import Contract, InlineContract, NamedContract
-from gateway.errors import ContractNotFoundError, ContractRefusedError
+from gateway.errors import ContractLookupError, ContractRefusedError, InvalidRequestError, RequestFault
 from gateway.identifiers import TenantPartition
 from gateway.outcome import TakenContract
 from gateway.stages import Stage, StageClock
 from policy.capability import LLGUIDANCE_1_9_1, Plan, negotiate
 from policy.enforcement import EnforcementPolicy
-from policy.limits import LimitClass
-from registry.contract import CanonicalContract
-from registry.errors import MAX_REJECTIONS, ContractRejectedError
+from policy.limits import GOVERNED, TENANT, LimitClass
+from registry.contract import CanonicalContract, ContractKind
+from registry.errors import MAX_REJECTIONS, ContractRejectedError, RegistryError
 from registry.json_schema import read_json_schema
+from registry.resolution import Resolver
+from registry.revision import ContractClass, ResolvedRevision, Revision, SignatureStatus, Visibility
 from registry.uses import keyword_uses
 
 _INLINE_CHARACTERS = 4096
@@ -35,48 +39,115 @@ STRICT = EnforcementPolicy()
 CHECKED = EnforcementPolicy(allow_checked_after=True)
 """Otherwise: what cannot be in the grammar is left to the validator, and the answer fails if it is broken."""
 
+GOVERNED_PARTITION = TenantPartition("governed")
+"""Artifacts that all tenants share. No tenant's own partition is called so: those are 64 hexadecimal digits."""
+
 
 class ContractIntake:
-    """Takes contracts in, under one limit class."""
+    """Takes contracts in."""
 
-    def __init__(self, *, limits: LimitClass, memo_bytes: int) -> None:
-        self.limits = limits
+    def __init__(self, *, resolver: Resolver, memo_bytes: int) -> None:
+        self._resolver = resolver
         self._memo: BoundedCache[bytes, CanonicalContract] = BoundedCache(max_bytes=memo_bytes)
 
-    async def take(self, contract: Contract, partition: TenantPartition, clock: StageClock) -> TakenContract:
-        """The contract, read.
+    async def take(
+        self, contract: Contract, caller: Caller, clock: StageClock, *, serving: bool = True
+    ) -> TakenContract:
+        """The contract, read. `serving` says that output is to be made under it, which not every revision is for.
 
         Raises:
-            ContractNotFoundError: it was named, and there is none of that name.
+            ContractLookupError: it was named, and the registry does not give it out.
             ContractRefusedError: it cannot be read, is over a limit, or uses what is not enforceable.
         """
-        with clock.time(Stage.RESOLVE):
-            inline = _resolve(contract)
+        match contract:
+            case InlineContract():
+                return await self._take_inline(contract, caller.partition, clock)
+            case NamedContract():
+                return await self._take_named(contract, caller, clock, serving=serving)
+
+    async def _take_inline(
+        self, inline: InlineContract, partition: TenantPartition, clock: StageClock
+    ) -> TakenContract:
         policy = STRICT if inline.strict else CHECKED
         with clock.time(Stage.CANONICALISE):
             spelling = repr(inline.schema)  # of exact JSON: injective, in member order, and made in C
-            address = _address(inline, policy, partition, spelling)
+            address = _address("sent", partition, inline.kind, policy.digest, spelling)
             known = self._memo.get(address)
         if known is None:
             with clock.time(Stage.CANONICALISE):
-                known = await self._canonicalise(inline, policy, len(spelling))
-            with clock.time(Stage.NEGOTIATE):
-                _negotiate(known, policy, inline.param)
-            self._memo.put(address, known, num_bytes=len(known.text) * _BYTES_PER_CHARACTER)
-        return TakenContract(contract=known, policy=policy, param=inline.param)
+                known = await _canonicalise(inline, policy, len(spelling))
+            self._remember(address, known, policy, inline.param, clock)
+        return TakenContract(contract=known, policy=policy, param=inline.param, limits=TENANT, partition=partition)
 
-    async def _canonicalise(
-        self, inline: InlineContract, policy: EnforcementPolicy, num_characters: int
-    ) -> CanonicalContract:
-        def read() -> CanonicalContract:
-            return read_json_schema(inline.schema, limits=self.limits.contract, policy=policy)
+    async def _take_named(
+        self, named: NamedContract, caller: Caller, clock: StageClock, *, serving: bool
+    ) -> TakenContract:
+        with clock.time(Stage.RESOLVE):
+            try:
+                resolved = await self._resolver.resolve(named.name, caller.tenant, serving=serving)
+            except RegistryError as error:
+                raise ContractLookupError(error, param=named.param) from None
+        revision = resolved.revision
+        if revision.kind is not ContractKind.JSON_SCHEMA:
+            raise InvalidRequestError(
+                RequestFault.UNSUPPORTED_KIND,
+                f"contracts of kind `{revision.kind}` are kept here but not generated under; `json_schema` is",
+                param=named.param,
+            )
+        limits = GOVERNED if resolved.contract.contract_class is ContractClass.GOVERNED else TENANT
+        address = _address("revision", caller.partition, revision.revision_id, limits.name)
+        known = self._memo.get(address)
+        if known is None:
+            with clock.time(Stage.CANONICALISE):
+                known = await self._canonical(revision, limits, named.param)
+            self._remember(address, known, revision.policy, named.param, clock)
+        return TakenContract(
+            contract=known,
+            policy=revision.policy,
+            param=named.param,
+            limits=limits,
+            partition=GOVERNED_PARTITION if _is_common(resolved) else caller.partition,
+            resolved=resolved,
+        )
 
+    async def _canonical(self, revision: Revision, limits: LimitClass, param: str) -> CanonicalContract:
         try:
-            if num_characters <= _INLINE_CHARACTERS:
-                return read()
-            return await asyncio.to_thread(read)
-        except ContractRejectedError as error:
-            raise ContractRefusedError(error.rejections, param=inline.param) from None
+            return await self._resolver.canonical(revision, limits.contract)
+        except RegistryError as error:
+            raise ContractLookupError(error, param=param) from None
+
+    def _remember(
+        self, address: bytes, contract: CanonicalContract, policy: EnforcementPolicy, param: str, clock: StageClock
+    ) -> None:
+        """Keep what may be compiled, and refuse the rest."""
+        with clock.time(Stage.NEGOTIATE):
+            _negotiate(contract, policy, param)
+        self._memo.put(address, contract, num_bytes=len(contract.text) * _BYTES_PER_CHARACTER)
+
+
+def _is_common(resolved: ResolvedRevision) -> bool:
+    """Whether its artifact may be shared by all tenants: everybody may know that it is there, and it was promoted.
+
+    A private contract's would tell another tenant, by the time of an answer, that it exists.
+    """
+    return (
+        resolved.contract.contract_class is ContractClass.GOVERNED
+        and resolved.contract.visibility is Visibility.SHARED
+        and resolved.signature is SignatureStatus.SIGNED
+        and resolved.alias is not None
+    )
+
+
+async def _canonicalise(inline: InlineContract, policy: EnforcementPolicy, num_characters: int) -> CanonicalContract:
+    def read() -> CanonicalContract:
+        return read_json_schema(inline.schema, limits=TENANT.contract, policy=policy)
+
+    try:
+        if num_characters <= _INLINE_CHARACTERS:
+            return read()
+        return await asyncio.to_thread(read)
+    except ContractRejectedError as error:
+        raise ContractRefusedError(error.rejections, param=inline.param) from None
 
 
 def _negotiate(contract: CanonicalContract, policy: EnforcementPolicy, param: str) -> None:
@@ -87,17 +158,9 @@ def _negotiate(contract: CanonicalContract, policy: EnforcementPolicy, param: st
         raise ContractRefusedError(rejections[:MAX_REJECTIONS], param=param)
 
 
-def _resolve(contract: Contract) -> InlineContract:
-    match contract:
-        case InlineContract():
-            return contract
-        case NamedContract():
-            raise ContractNotFoundError(contract.name)
-
-
-def _address(inline: InlineContract, policy: EnforcementPolicy, partition: TenantPartition, spelling: str) -> bytes:
+def _address(*parts: str) -> bytes:
     digest = sha256()
-    for part in (partition, inline.kind, policy.digest, spelling):
+    for part in parts:
         data = part.encode()
         digest.update(len(data).to_bytes(8, "big") + data)
     return digest.digest()

@@ -78,6 +78,29 @@ class GatewayMetrics:
             ("budget",),
             registry=self.registry,
         )
+        self.registry_refusals = Counter(
+            "schemagate_gateway_registry_refusals_total",
+            "What the registry did not do or give out, by error code.",
+            ("code",),
+            registry=self.registry,
+        )
+        self.resolutions = Counter(
+            "schemagate_gateway_resolutions_total",
+            "Contracts resolved by name for requests, by signature status and state.",
+            ("signature", "state"),
+            registry=self.registry,
+        )
+        self.replays = Counter(
+            "schemagate_gateway_idempotent_replays_total",
+            "Writes with an `Idempotency-Key` that was known, by what became of them.",
+            ("result",),
+            registry=self.registry,
+        )
+        self.usage_dropped = Counter(
+            "schemagate_gateway_usage_dropped_total",
+            "Served requests that no revision's usage was counted for, because too many revisions were.",
+            registry=self.registry,
+        )
         self.validations = Counter(
             "schemagate_gateway_validations_total",
             "Verdicts of the final validator.",

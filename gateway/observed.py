@@ -16,6 +16,7 @@ from gateway.problems import internal_problem
 from gateway.record import RequestRecord
 from gateway.telemetry import record_end, record_outcome, request_span
 from gateway.validation.verdict import Invalid, Unjudged, Valid
+from registry.revision import RevisionState
 
 _log = structlog.get_logger(__name__)
 
@@ -111,3 +112,9 @@ def _add_headers(message: Message, record: RequestRecord) -> None:
         headers[name] = value
     if record.completion != "none":
         headers["x-schemagate-completion"] = record.completion
+    if record.contract_digest is not None:
+        headers["x-schemagate-contract"] = record.contract_digest
+    if record.resolved is not None:
+        headers["x-schemagate-revision"] = record.resolved.revision.revision_id
+        if record.resolved.status.state is RevisionState.DEPRECATED:
+            headers["Deprecation"] = "true"

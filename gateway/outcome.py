@@ -8,12 +8,15 @@ from enum import StrEnum
 from compiler_pool.artifact import ArtifactKey
 from compiler_pool.protocol import CompileCost
 from gateway.completion import Classified, CompletionClass, End, NotAsked
+from gateway.identifiers import TenantPartition
 from gateway.nodes import ModelOffer, SignedArtifact
 from gateway.protocol import FinishReason
 from gateway.validation.verdict import Verdict
 from inference_node.protocol import NodeIdentity, Usage
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
+from policy.limits import LimitClass
 from registry.contract import CanonicalContract
+from registry.revision import ResolvedRevision
 
 
 class CacheTier(StrEnum):
@@ -34,18 +37,28 @@ class TakenContract:
     contract: CanonicalContract
     policy: EnforcementPolicy
     param: str
-    """Where the caller's text stands in the request."""
+    """Where the contract, or its name, stands in the request."""
+    limits: LimitClass
+    partition: TenantPartition
+    """Whose artifacts it may share."""
+    resolved: ResolvedRevision | None = None
+    """What its name led to when the request came in; None for a contract that was sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundContract:
     """A contract compiled for one tokenizer. `compiled_report` is the pool's, with pointers into the canonical form."""
 
-    contract: CanonicalContract
+    taken: TakenContract
     signed: SignedArtifact
     compiled_report: tuple[ReportEntry, ...]
     cost: CompileCost
     tier: CacheTier
+
+    @property
+    def contract(self) -> CanonicalContract:
+        """The contract itself."""
+        return self.taken.contract
 
     @property
     def report(self) -> tuple[ReportEntry, ...]:

@@ -20,8 +20,8 @@ from gateway.nodes import ModelOffer, NodeDirectory, OpenSequence
 from gateway.outcome import BoundContract, TakenContract
 from gateway.record import RequestRecord
 from gateway.stages import Stage
+from gateway.usage import UsageCounter
 from inference_node.protocol import ChatMessage, GenerateRequest
-from policy.limits import LimitClass
 
 _TEMPLATE_TOKENS = 32
 """Upper bound of what a chat template adds to one message; the node's count replaces it when the request is settled."""
@@ -48,6 +48,7 @@ class Pipeline:
         artifacts: ArtifactSource,
         nodes: NodeDirectory,
         validator: Validator,
+        usage: UsageCounter,
         request_seconds: float,
     ) -> None:
         self._intake = intake
@@ -56,12 +57,8 @@ class Pipeline:
         self._artifacts = artifacts
         self._nodes = nodes
         self._validator = validator
+        self._usage = usage
         self._request_seconds = request_seconds
-
-    @property
-    def limits(self) -> LimitClass:
-        """The limits under which contracts are taken in."""
-        return self._intake.limits
 
     @asynccontextmanager
     async def chat(self, intent: ChatIntent, caller: Caller, record: RequestRecord) -> AsyncIterator[Generation]:
@@ -72,15 +69,16 @@ class Pipeline:
         """
         deadline = asyncio.get_running_loop().time() + self._request_seconds
         clock = record.clock
-        with clock.time(Stage.RESOLVE):
-            offer = self._nodes.offer(intent.model, self._compiler.tokenizers)
         taken = None
         if intent.contract is not None:
-            taken = await self._intake.take(intent.contract, caller.partition, clock)
-            record.contract_digest = taken.contract.digest
-        demand = self._demand(taken, offer, caller, tokens=_most_tokens(intent, offer))
+            # Before anything else, and never again: an alias that moves from here on changes nothing.
+            taken = await self._intake.take(intent.contract, caller, clock)
+            record.take(taken)
+        with clock.time(Stage.RESOLVE):
+            offer = self._nodes.offer(intent.model, self._compiler.tokenizers)
+        demand = self._demand(taken, offer, tokens=_most_tokens(intent, offer))
         async with self._reserved(caller, demand, record) as meter:
-            bound = None if taken is None else await self._bind(taken, offer, caller, meter, record)
+            bound = None if taken is None else await self._bind(taken, offer, meter, record)
             request = GenerateRequest(
                 request_id=record.request_id,
                 messages=list(intent.messages),
@@ -92,12 +90,13 @@ class Pipeline:
             async with AsyncExitStack() as stack:
                 opening = self._nodes.open(offer, request, None if bound is None else bound.signed, clock)
                 sequence = await _before(deadline, stack.enter_async_context(opening))
+                if taken is not None and taken.resolved is not None:
+                    self._usage.count(taken.resolved.revision.revision_id)
                 yield Generation(
                     sequence,
                     offer=offer,
                     bound=bound,
                     validator=self._validator,
-                    validation_seconds=self._intake.limits.validation_seconds,
                     deadline=deadline,
                     seed=intent.sampling.seed,
                     clock=clock,
@@ -110,20 +109,20 @@ class Pipeline:
         Raises:
             GatewayError: the refusal or failure that a generation under this contract would meet.
         """
-        taken = await self._intake.take(intent.contract, caller.partition, record.clock)
-        record.contract_digest = taken.contract.digest
+        taken = await self._intake.take(intent.contract, caller, record.clock, serving=False)
+        record.take(taken)
         with record.clock.time(Stage.RESOLVE):
             offer = self._explained_offer(intent.model)
-        demand = self._demand(taken, offer, caller, tokens=0)
+        demand = self._demand(taken, offer, tokens=0)
         async with self._reserved(caller, demand, record) as meter:
-            bound = await self._bind(taken, offer, caller, meter, record)
+            bound = await self._bind(taken, offer, meter, record)
         return Explained(taken=taken, bound=bound, offer=offer)
 
     async def _bind(
-        self, taken: TakenContract, offer: ModelOffer, caller: Caller, meter: Meter, record: RequestRecord
+        self, taken: TakenContract, offer: ModelOffer, meter: Meter, record: RequestRecord
     ) -> BoundContract:
         with record.clock.time(Stage.COMPILE):
-            bound = await self._artifacts.obtain(taken, offer.tokenizer_digest, caller.partition, meter)
+            bound = await self._artifacts.obtain(taken, offer.tokenizer_digest, meter)
         record.artifact_key, record.cache = bound.key, bound.tier
         return bound
 
@@ -135,11 +134,11 @@ class Pipeline:
             raise NoNodeError("no inference node is up, so there is no tokenizer to compile for", retry_after_seconds=1)
         return self._nodes.offer(offers[0].model, self._compiler.tokenizers)
 
-    def _demand(self, taken: TakenContract | None, offer: ModelOffer, caller: Caller, *, tokens: int) -> Demand:
-        is_cold = taken is not None and not self._artifacts.is_cached(taken, offer.tokenizer_digest, caller.partition)
+    def _demand(self, taken: TakenContract | None, offer: ModelOffer, *, tokens: int) -> Demand:
+        cold = None if taken is None or self._artifacts.is_cached(taken, offer.tokenizer_digest) else taken.limits
         return Demand(
             tokens=tokens,
-            compile_cpu_ms=round(self._intake.limits.compile.cpu_seconds * 1000) if is_cold else 0,
+            compile_cpu_ms=0 if cold is None else round(cold.compile.cpu_seconds * 1000),
             contract_digest=None if taken is None else taken.contract.digest,
         )
 

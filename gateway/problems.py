@@ -4,9 +4,7 @@ Statuses exist here and in `gateway.problem_rows`, nowhere else. Messages say wh
 grammar internals, no addresses, and nothing of other tenants.
 """
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -16,10 +14,12 @@ from gateway.errors import (
     CompileCrashedError,
     CompilerUnavailableError,
     CompileTimedOutError,
-    ContractNotFoundError,
+    ContractLookupError,
     ContractRefusedError,
     DeadlinePassedError,
     GatewayError,
+    IdempotencyConflictError,
+    IdempotencyInProgressError,
     InvalidRequestError,
     MalformedBodyError,
     ModelNotFoundError,
@@ -31,50 +31,26 @@ from gateway.errors import (
     StoreUnavailableError,
     UnauthenticatedError,
 )
+from gateway.problem import NO_RETRY, Problem, retry_headers
 from gateway.problem_rows import (
     BACKEND_FAILED,
     INVALID,
     NODE_FAULTS,
     REASONS,
-    REJECTIONS,
     REQUEST_FAULTS,
     SERVER,
     Row,
 )
-from policy.rejection import Rejection
-
-_SCHEMA_PARAMS = ("response_format.json_schema.schema", "contract.schema")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """An error answer. `extensions` are the members beyond OpenAI's four; `member` is the `schemagate` extension."""
-
-    status: int
-    type: str
-    code: str
-    message: str
-    param: str | None = None
-    extensions: Mapping[str, Any] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    member: Any = None
-
-    def body(self, request_id: str) -> dict[str, Any]:
-        """The JSON body, also the `data:` object of a stream that had begun."""
-        error: dict[str, Any] = {
-            "message": self.message,
-            "type": self.type,
-            "param": self.param,
-            "code": self.code,
-            **{name: value for name, value in self.extensions.items() if value is not None},
-            "request_id": request_id,
-        }
-        return {"error": error} if self.member is None else {"error": error, "schemagate": self.member}
+from gateway.registry_problems import registry_problem
+from gateway.rejection_problems import rejected
+from registry.errors import RegistryError
 
 
-def problem_of(error: GatewayError) -> Problem:  # noqa: C901, PLR0911, PLR0912 - one branch a row: this is the table
-    """The answer to any error of ours. Total over the tree; a test finds a leaf that has no row."""
+def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, PLR0911, PLR0912 - one branch a row: this is the table
+    """The answer to any error of ours. Total over both trees; a test finds a leaf that has no row."""
     match error:
+        case RegistryError():
+            return registry_problem(error) or internal_problem()
         case InvalidRequestError():
             return Problem(
                 status=REQUEST_FAULTS[error.fault],
@@ -85,9 +61,9 @@ def problem_of(error: GatewayError) -> Problem:  # noqa: C901, PLR0911, PLR0912 
                 extensions={"suggestion": error.suggestion},
             )
         case MalformedBodyError():
-            return _rejected(error.rejections, param="", in_body=True)
+            return rejected(error.rejections, param="", in_body=True)
         case ContractRefusedError():
-            return _rejected(error.rejections, param=error.param, in_body=False)
+            return rejected(error.rejections, param=error.param, in_body=False)
         case BodyTooLargeError():
             return Problem(
                 status=413,
@@ -112,11 +88,21 @@ def problem_of(error: GatewayError) -> Problem:  # noqa: C901, PLR0911, PLR0912 
             )
         case ModelNotFoundError():
             return Problem(status=404, type=INVALID, code="model_not_found", message=str(error), param="model")
-        case ContractNotFoundError():
-            return Problem(status=404, type=INVALID, code="contract_not_found", message=str(error), param="contract")
+        case ContractLookupError():
+            return replace(problem_of(error.cause), param=error.param)
+        case IdempotencyConflictError():
+            return Problem(status=409, type=INVALID, code="idempotency_conflict", message=str(error), headers=NO_RETRY)
+        case IdempotencyInProgressError():
+            return Problem(
+                status=409,
+                type=INVALID,
+                code="idempotency_in_progress",
+                message=str(error),
+                headers=retry_headers(error.retry_after_seconds),
+            )
         case StoreUnavailableError():
             return Problem(
-                status=503, type=SERVER, code="store_unavailable", message=str(error), headers=_retry_headers(1)
+                status=503, type=SERVER, code="store_unavailable", message=str(error), headers=retry_headers(1)
             )
         case BudgetRefusedError():
             return _over_budget(error)
@@ -126,7 +112,7 @@ def problem_of(error: GatewayError) -> Problem:  # noqa: C901, PLR0911, PLR0912 
                 type=SERVER,
                 code="compiler_unavailable",
                 message=str(error),
-                headers=_retry_headers(error.retry_after_seconds),
+                headers=retry_headers(error.retry_after_seconds),
             )
         case CompileTimedOutError():
             return _compile_timed_out(error)
@@ -138,7 +124,7 @@ def problem_of(error: GatewayError) -> Problem:  # noqa: C901, PLR0911, PLR0912 
                 code="compiler_crashed",
                 message=str(error),
                 param=error.param,
-                headers={"x-should-retry": "false"},
+                headers=NO_RETRY,
             )
         case NoNodeError():
             row = Row(status=503, type=SERVER, code=BACKEND_FAILED, retry_after_seconds=error.retry_after_seconds)
@@ -186,15 +172,6 @@ def route_problem(status: int) -> Problem:
     return Problem(status=404, type=INVALID, code="unknown_url", message="there is nothing at this path")
 
 
-def dotted(param: str, pointer: str) -> str:
-    """`param` followed by a JSON Pointer in the clients' spelling: `/anyOf/0/not` is `.anyOf[0].not`."""
-    path = param
-    for token in pointer.split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
-        path += f"[{name}]" if name.isdecimal() else f".{name}" if path else name
-    return path
-
-
 def _from_row(
     row: Row,
     message: str,
@@ -206,7 +183,7 @@ def _from_row(
     observed: int | None = None,
     member: Any = None,
 ) -> Problem:
-    headers = _retry_headers(row.retry_after_seconds)
+    headers = retry_headers(row.retry_after_seconds)
     if completion is not None:
         headers["x-schemagate-completion"] = completion
     return Problem(
@@ -221,47 +198,6 @@ def _from_row(
     )
 
 
-def _rejected(rejections: tuple[Rejection, ...], *, param: str, in_body: bool) -> Problem:
-    errors = [_rejection(each, param=param, in_body=in_body) for each in rejections]
-    first, status = errors[0], REJECTIONS[rejections[0].code]
-    extensions = {name: first[name] for name in first if name not in {"message", "param", "code"}}
-    if len(errors) > 1:
-        extensions["errors"] = errors
-    return Problem(
-        status=status,
-        type=INVALID,
-        code=first["code"],
-        message=first["message"],
-        param=first["param"],
-        extensions=extensions,
-    )
-
-
-def _rejection(rejection: Rejection, *, param: str, in_body: bool) -> dict[str, Any]:
-    pointer = rejection.pointer
-    path = dotted(param, pointer)
-    if in_body:
-        # A fault of the text inside the contract is placed like any other fault of the contract.
-        for schema_param in _SCHEMA_PARAMS:
-            prefix = "/" + schema_param.replace(".", "/")
-            if pointer == prefix or pointer.startswith(prefix + "/"):
-                pointer = pointer[len(prefix) :]
-    optional = {
-        "pointer": pointer if pointer or not in_body else None,
-        "keyword": rejection.keyword,
-        "limit_name": rejection.limit_name,
-        "limit": rejection.limit,
-        "observed": rejection.observed,
-        "suggestion": rejection.suggestion,
-    }
-    return {
-        "message": rejection.message,
-        "param": path or None,
-        "code": str(rejection.code),
-        **{name: value for name, value in optional.items() if value is not None},
-    }
-
-
 def _compile_timed_out(error: CompileTimedOutError) -> Problem:
     # CPU time is the contract's own doing, and a repetition would cost another worker; wall time may be the machine's.
     by_contract = error.limit_name == "cpu_seconds"
@@ -272,7 +208,7 @@ def _compile_timed_out(error: CompileTimedOutError) -> Problem:
         message=str(error),
         param=error.param,
         extensions={"limit_name": error.limit_name, "limit": error.limit_seconds},
-        headers={} if by_contract else _retry_headers(1),
+        headers={} if by_contract else retry_headers(1),
     )
 
 
@@ -287,14 +223,7 @@ def _over_budget(error: BudgetRefusedError) -> Problem:
         extensions={"limit_name": error.budget, "limit": error.limit, "observed": error.observed},
         headers={
             **error.headers,
-            **_retry_headers(after),
+            **retry_headers(after),
             "x-should-retry": "true" if waiting_helps else "false",
         },
     )
-
-
-def _retry_headers(seconds: float | None) -> dict[str, str]:
-    if seconds is None:
-        return {}
-    # Whole seconds for everyone, milliseconds for the clients that read them.
-    return {"Retry-After": str(max(1, math.ceil(seconds))), "retry-after-ms": str(max(1, math.ceil(seconds * 1000)))}

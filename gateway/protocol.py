@@ -11,10 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field
 from pydantic_core import PydanticCustomError
 
+from registry.naming import MAX_REFERENCE_CHARACTERS
+
 MAX_STOP_STRINGS = 4
 MAX_STOP_CHARACTERS = 256
 MAX_MODEL_CHARACTERS = 256
-MAX_NAME_CHARACTERS = 256
 MAX_SEED = 2**63 - 1
 
 
@@ -89,8 +90,9 @@ class JsonSchemaFormat(Sent):
 class ResponseFormat(Sent):
     """`response_format`."""
 
-    type: Literal["text", "json_schema", "json_object"]
+    type: Literal["text", "json_schema", "json_object", "contract"]
     json_schema: JsonSchemaFormat | None = None
+    contract: Annotated[str | None, Field(min_length=1, max_length=MAX_REFERENCE_CHARACTERS)] = None
 
 
 class StreamOptions(Sent):
@@ -106,7 +108,7 @@ class ChatRequest(Sent):
     model: Annotated[str, Field(min_length=1, max_length=MAX_MODEL_CHARACTERS)]
     messages: Annotated[list[Message], FailFast(), Field(min_length=1)]
     response_format: ResponseFormat | None = None
-    contract: Annotated[str | None, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)] = None
+    contract: Annotated[str | None, Field(min_length=1, max_length=MAX_REFERENCE_CHARACTERS)] = None
     temperature: Annotated[Number | None, Field(ge=0, le=2)] = None
     top_p: Annotated[Number | None, Field(gt=0, le=1)] = None
     seed: Annotated[int | None, Field(ge=0, le=MAX_SEED)] = None
@@ -149,13 +151,32 @@ class EnforcementCounts(Answered):
     annotation: int
 
 
+class SignatureMember(Answered):
+    """What a revision's signatures amounted to when it was resolved."""
+
+    status: Literal["signed", "unsigned", "revoked"]
+    key_id: str | None
+
+
 class ContractMember(Answered):
-    """Which contract was enforced, and how."""
+    """Which contract was enforced, and how. What only a registered contract has is null for one that was sent."""
 
     kind: str
     digest: str
     annotation_digest: str
     enforcement: EnforcementCounts
+    owner: str | None = None
+    name: str | None = None
+    team: str | None = None
+    contract_class: Annotated[str | None, Field(serialization_alias="class")] = None
+    visibility: str | None = None
+    alias: str | None = None
+    revision: int | None = None
+    revision_id: str | None = None
+    state: str | None = None
+    signature: SignatureMember | None = None
+    deprecated: str | None = None
+    """Why, or an empty text, where the revision is deprecated."""
 
 
 class NodeMember(Answered):
@@ -293,6 +314,7 @@ class ExplainAnswer(Answered):
     kind: str
     digest: str
     annotation_digest: str
+    contract: ContractMember
     model: str
     tokenizer_digest: str
     artifact_key: str

@@ -9,10 +9,11 @@ from gateway.auth.authenticator import Caller
 from gateway.budget import Meter
 from gateway.completion import NotAsked, classify
 from gateway.identifiers import RequestId
-from gateway.outcome import CacheTier, Outcome
-from gateway.problems import Problem
+from gateway.outcome import CacheTier, Outcome, TakenContract
+from gateway.problem import Problem
 from gateway.stages import StageClock
 from registry.contract import ContractDigest
+from registry.revision import ResolvedRevision
 
 
 def new_request_id() -> RequestId:
@@ -30,6 +31,7 @@ class RequestRecord:
     caller: Caller | None = None
     model: str | None = None
     contract_digest: ContractDigest | None = None
+    resolved: ResolvedRevision | None = None
     artifact_key: ArtifactKey | None = None
     cache: CacheTier | None = None
     limit_headers: Mapping[str, str] = field(default_factory=dict)
@@ -38,6 +40,10 @@ class RequestRecord:
     completion: str = "none"
     error_code: str | None = None
     meter: Meter = field(default_factory=Meter)
+
+    def take(self, taken: TakenContract) -> None:
+        """The request runs under this contract."""
+        self.contract_digest, self.resolved = taken.contract.digest, taken.resolved
 
     def conclude(self, outcome: Outcome, first_token_seconds: float | None) -> None:
         """The sequence is over and has a class."""

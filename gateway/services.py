@@ -1,11 +1,13 @@
 """What the handlers use, in one typed value that the composition root fills."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from starlette.requests import Request
 
 from gateway.auth.authenticator import Authenticator, Caller
 from gateway.body import parse_body, read_body
+from gateway.budget import BudgetLedger, Demand, Meter
 from gateway.compilers import Compiler
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
@@ -16,6 +18,7 @@ from gateway.record import RequestRecord
 from gateway.settings import GatewaySettings
 from gateway.stages import Stage
 from gateway.tasks import TaskOwner
+from registry.catalogue import Catalogue
 from registry.contract import JsonValue
 
 SERVICES = "schemagate_services"
@@ -29,6 +32,8 @@ class Services:
     settings: GatewaySettings
     authenticator: Authenticator
     pipeline: Pipeline
+    catalogue: Catalogue
+    ledger: BudgetLedger
     nodes: NodeDirectory
     compiler: Compiler
     readiness: ReadinessProbe
@@ -41,11 +46,31 @@ class Services:
             record.caller = await self.authenticator.authenticate(request.headers.get("authorization"))
         return record.caller
 
+    async def admit(self, caller: Caller) -> Mapping[str, str]:
+        """Count a request that decodes nothing to its tenant; the headers that tell what is left.
+
+        Raises:
+            BudgetRefusedError: the tenant asks too often.
+        """
+        lease = await self.ledger.reserve(caller.tenant, Demand(tokens=0, compile_cpu_ms=0, contract_digest=None))
+        await self.ledger.settle(lease, Meter())
+        return lease.headers
+
     async def body(self, request: Request, record: RequestRecord) -> JsonValue:
         """Stage 2, up to JSON."""
+        data = await self.bytes_of(request, record)
+        return await self.parsed(data, record)
+
+    async def bytes_of(self, request: Request, record: RequestRecord) -> bytes:
+        """The body as it was sent."""
         settings = self.settings
         with record.clock.time(Stage.PARSE):
-            data = await read_body(request, max_bytes=settings.max_body_bytes, max_seconds=settings.body_seconds)
+            return await read_body(request, max_bytes=settings.max_body_bytes, max_seconds=settings.body_seconds)
+
+    async def parsed(self, data: bytes, record: RequestRecord) -> JsonValue:
+        """A body as exact JSON."""
+        settings = self.settings
+        with record.clock.time(Stage.PARSE):
             return await parse_body(data, max_bytes=settings.max_body_bytes, max_nesting=settings.max_body_nesting)
 
 

@@ -60,6 +60,11 @@ class GatewaySettings(BaseSettings):
     num_validators: int = Field(default=2, ge=1, le=64)
     """Validator processes."""
 
+    num_comparers: int = Field(default=1, ge=1, le=64)
+    """Processes that compare contracts."""
+    comparison_seconds: float = Field(default=5.0, gt=0, le=60)
+    """CPU time of one comparison; over it the answer is that nothing was decided."""
+
     max_concurrent_requests: int = Field(default=64, ge=1)
     """Per tenant, at one moment."""
     requests_per_minute: int = Field(default=6_000, ge=1)

@@ -66,6 +66,14 @@ def record_outcome(span: Span, outcome: Outcome) -> None:
                 "schemagate.cache.result": str(outcome.bound.tier),
             }
         )
+        resolved = outcome.bound.taken.resolved
+        if resolved is not None:
+            span.set_attributes(
+                {
+                    "schemagate.contract.revision": resolved.revision.revision_id,
+                    "schemagate.contract.signature": resolved.signature.value,
+                }
+            )
 
 
 def record_end(span: Span, *, status: int, error_type: str | None) -> None:

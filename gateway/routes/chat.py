@@ -35,7 +35,7 @@ async def create_chat_completion(request: Request) -> Response:
     error = output_error(outcome, record)
     if error is not None:
         raise error
-    return JSONResponse(chat_completion(outcome, record).model_dump())
+    return JSONResponse(chat_completion(outcome, record).model_dump(by_alias=True))
 
 
 async def _decode(

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from gateway.caller_watch import CallerWatch
 from gateway.chat_request import read_explain_request
-from gateway.envelope import enforcement_counts
+from gateway.envelope import contract_member, enforcement_counts
 from gateway.pipeline import Explained
 from gateway.protocol import CompileCostMember, ExplainAnswer, LimitMember, PolicyMember, ReportEntryMember
 from gateway.services import record_of, services_of
@@ -28,16 +28,17 @@ async def explain_contract(request: Request) -> ExplainAnswer:
         intent = read_explain_request(body)
     async with CallerWatch(request.receive, services.tasks):
         explained = await services.pipeline.explain(intent, caller, record)
-    return _answer(explained, services.pipeline.limits, record.clock.milliseconds())
+    return _answer(explained, record.clock.milliseconds())
 
 
-def _answer(explained: Explained, limits: LimitClass, timings: dict[str, float]) -> ExplainAnswer:
+def _answer(explained: Explained, timings: dict[str, float]) -> ExplainAnswer:
     bound, contract, policy = explained.bound, explained.taken.contract, explained.taken.policy
-    cost = bound.cost
+    cost, limits = bound.cost, explained.taken.limits
     return ExplainAnswer(
         kind=str(contract.kind),
         digest=contract.digest,
         annotation_digest=contract.annotation_digest,
+        contract=contract_member(bound),
         model=explained.offer.model,
         tokenizer_digest=explained.offer.tokenizer_digest,
         artifact_key=bound.key,

@@ -1,0 +1,17 @@
+"""The registry's comparer over the processes that compare: each comparison has the time that the settings give it."""
+
+from gateway.compatibility.service import ComparisonService
+from registry.compatibility.comparison import Comparison
+from registry.contract import ContractKind
+
+
+class BoundedComparer:
+    """`registry.measuring.Comparer` with a time for each comparison; over it nothing was decided."""
+
+    def __init__(self, service: ComparisonService, *, seconds: float) -> None:
+        self._service = service
+        self._seconds = seconds
+
+    async def compare(self, old: tuple[ContractKind, str], new: tuple[ContractKind, str]) -> Comparison:
+        """What `new` allows and forbids against `old`."""
+        return await self._service.compare((old[0].value, old[1]), (new[0].value, new[1]), seconds=self._seconds)
