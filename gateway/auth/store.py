@@ -3,43 +3,51 @@
 Calling order: `open`, then anything, then `close`. Every method is one transaction; no session outlives its call.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Self
+from datetime import datetime
+from functools import wraps
+from typing import Any, Final, ParamSpec, Self, TypeVar
 
-from sqlalchemy import DateTime, ForeignKey, String, select, text, update
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, async_sessionmaker, create_async_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import ColumnElement, Row, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gateway.errors import StoreUnavailableError
 from gateway.identifiers import KeyId
-from registry.identifiers import TenantId
+from policy.roles import Role
+from registry.audit import AuditAction
+from registry.errors import StoreUnavailableError as RegistryUnavailableError
+from registry.identifiers import PrincipalId, TeamName, TenantId
+from registry.store.audit_log import append_event
+from registry.store.database import Database
+from registry.store.faults import retried
+from registry.store.ledger import inserting, lock_ledger
+from registry.store.tables.tenancy import API_KEYS, TENANTS
+
+OPERATOR_AT_HAND: Final = PrincipalId("operator-at-hand")
+"""Who the audit names where keys are made and revoked by whoever holds the database itself."""
+
+MAX_TEXT_CHARACTERS: Final = 128
+"""Of a label and of a principal."""
+
+_CALLER_ONLY: Final = frozenset({Role.CALLER})
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
-class _Tables(DeclarativeBase):
-    pass
+def _or_unavailable(method: Callable[_Parameters, Awaitable[_Result]]) -> Callable[_Parameters, Awaitable[_Result]]:
+    """Tried again while that may help; then the registry's word for it becomes the gateway's."""
+    again = retried(method)
 
+    @wraps(method)
+    async def asked(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        try:
+            return await again(*args, **kwargs)
+        except RegistryUnavailableError as error:
+            raise StoreUnavailableError from error
 
-class _TenantRow(_Tables):
-    __tablename__ = "tenants"
-
-    id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
-
-
-class _KeyRow(_Tables):
-    __tablename__ = "api_keys"
-
-    id: Mapped[str] = mapped_column(String(32), primary_key=True)
-    tenant_id: Mapped[str] = mapped_column(ForeignKey("tenants.id"), index=True)
-    digest: Mapped[str] = mapped_column(String(64))
-    label: Mapped[str] = mapped_column(String(128))
-    created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
-    expires_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
-    revoked_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    return asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,134 +61,181 @@ class KeyRecord:
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    principal: PrincipalId
+    """Whose key it is; two-person rules compare this."""
+    team: TeamName | None = None
+    roles: frozenset[Role] = _CALLER_ONLY
+
+    def __post_init__(self) -> None:
+        if max(len(self.label), len(self.principal)) > MAX_TEXT_CHARACTERS:
+            raise ValueError(f"a key's label and its principal have at most {MAX_TEXT_CHARACTERS} characters each")
 
     def is_live(self, now: datetime) -> bool:
         """Neither revoked nor expired at `now`."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
-def _refuse_unless_it_can_be_made(engine: AsyncEngine) -> None:
-    """A file database in no directory is found here: a failed connect leaves the driver's thread behind, which may
-    speak up after its event loop is gone."""
-    file = engine.url.database if engine.dialect.name == "sqlite" else None
-    if file and file != ":memory:" and not Path(file).absolute().parent.is_dir():
-        raise StoreUnavailableError from FileNotFoundError(f"{Path(file).parent} is not a directory")
+def principal_of(key_id: KeyId) -> PrincipalId:
+    """Who holds a key that was made without saying for whom: nobody but this key."""
+    return PrincipalId(f"key:{key_id}")
 
 
 class KeyStore:
     """Keys and their tenants, in one database."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
-        self._sessions = async_sessionmaker(engine, expire_on_commit=False)
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     @classmethod
     async def open(cls, database_url: str) -> Self:
-        """Connect, and make the tables if they are missing.
+        """Connect, and make or migrate the tables.
 
         Raises:
-            StoreUnavailableError: the URL is not one of an asynchronous driver, or the database does not open.
+            StoreUnavailableError: the URL is not one of an asynchronous driver, the database does not open, or it was
+                made by a newer version.
         """
         try:
-            engine = create_async_engine(database_url)
-        except (SQLAlchemyError, ImportError) as error:
+            return cls(await Database.open(database_url))
+        except RegistryUnavailableError as error:
             raise StoreUnavailableError from error
-        _refuse_unless_it_can_be_made(engine)
-        try:
-            async with engine.begin() as connection:
-                if engine.dialect.name == "sqlite":
-                    # A writer (`schemagate key`, the bootstrap) must never make a reader fail.
-                    await connection.execute(text("PRAGMA journal_mode=WAL"))
-                await connection.run_sync(_Tables.metadata.create_all)
-        except SQLAlchemyError as error:
-            await engine.dispose()
-            raise StoreUnavailableError from error
-        except BaseException:
-            await engine.dispose()
-            raise
-        return cls(engine)
+
+    @property
+    def database(self) -> Database:
+        """Where the keys are; the registry's stores may share it."""
+        return self._database
 
     async def close(self) -> None:
-        """Give every connection back."""
-        await self._engine.dispose()
+        """Close the database."""
+        await self._database.close()
 
+    @_or_unavailable
     async def ping(self) -> None:
-        """Raise whatever the database raises when it does not answer."""
-        async with self._engine.connect() as connection:
-            await connection.execute(text("SELECT 1"))
+        """Ask the database for an answer.
 
-    async def add(self, record: KeyRecord) -> None:
+        Raises:
+            StoreUnavailableError: it gives none.
+        """
+        await self._database.ping()
+
+    @_or_unavailable
+    async def add(self, record: KeyRecord, *, by: PrincipalId = OPERATOR_AT_HAND) -> None:
         """Keep a new key; its tenant comes into being with its first key."""
-        async with self._sessions.begin() as session:
-            if await session.get(_TenantRow, record.tenant) is None:
-                try:
-                    async with session.begin_nested():
-                        session.add(_TenantRow(id=record.tenant, created_at=record.created_at))
-                except IntegrityError:
-                    pass  # another process made the same tenant between our look and our insert
-            session.add(
-                _KeyRow(
-                    id=record.key_id,
-                    tenant_id=record.tenant,
-                    digest=record.digest,
-                    label=record.label,
-                    created_at=record.created_at,
-                    expires_at=record.expires_at,
-                    revoked_at=record.revoked_at,
-                )
+        async with self._database.writing() as session:
+            await lock_ledger(session, record.tenant)
+            tenant = {"id": record.tenant, "created_at": record.created_at}
+            await session.execute(inserting(session, TENANTS).values(tenant).on_conflict_do_nothing())
+            await session.execute(insert(API_KEYS).values(_values(record)))
+            await append_event(
+                session,
+                tenant=record.tenant,
+                actor=by,
+                key_id=None,
+                action=AuditAction.KEY_ISSUED,
+                subject={"key": record.key_id},
+                details={
+                    "label": record.label,
+                    "principal": record.principal,
+                    "team": record.team,
+                    "roles": [*_sorted(record.roles)],
+                    "expires_at": None if record.expires_at is None else record.expires_at.isoformat(),
+                },
+                at=record.created_at,
             )
 
+    @_or_unavailable
     async def find(self, key_id: KeyId) -> KeyRecord | None:
         """The key of that id, live or not.
 
         Raises:
             StoreUnavailableError: the database does not answer; nothing is known of the key.
         """
-        try:
-            async with self._sessions() as session:
-                row = await session.get(_KeyRow, key_id)
-        except SQLAlchemyError as error:
-            raise StoreUnavailableError from error
+        async with self._database.looking() as session:
+            row = (await session.execute(select(API_KEYS).where(API_KEYS.c.id == key_id))).one_or_none()
         return None if row is None else _record(row)
 
+    @_or_unavailable
     async def records(self, tenant: TenantId | None = None) -> Sequence[KeyRecord]:
         """Every key, or a tenant's, oldest first."""
-        statement = select(_KeyRow).order_by(_KeyRow.created_at, _KeyRow.id)
+        statement = select(API_KEYS).order_by(API_KEYS.c.created_at, API_KEYS.c.id)
         if tenant is not None:
-            statement = statement.where(_KeyRow.tenant_id == tenant)
-        async with self._sessions() as session:
-            return [_record(row) for row in await session.scalars(statement)]
+            statement = statement.where(API_KEYS.c.tenant_id == tenant)
+        async with self._database.looking() as session:
+            return [_record(row) for row in await session.execute(statement)]
 
-    async def revoke(self, key_id: KeyId, *, at: datetime) -> bool:
+    @_or_unavailable
+    async def revoke(self, key_id: KeyId, *, at: datetime, by: PrincipalId = OPERATOR_AT_HAND) -> bool:
         """Revoke a key that is not revoked yet; whether there was one."""
-        statement = update(_KeyRow).where(_KeyRow.id == key_id, _KeyRow.revoked_at.is_(None)).values(revoked_at=at)
-        async with self._sessions.begin() as session:
-            return (await session.execute(statement.returning(_KeyRow.id))).first() is not None
+        async with self._database.writing() as session:
+            owner = select(API_KEYS.c.tenant_id).where(API_KEYS.c.id == key_id)
+            tenant = (await session.execute(owner)).scalar_one_or_none()
+            if tenant is None:
+                return False
+            return await _revoke(session, TenantId(tenant), API_KEYS.c.id == key_id, at=at, by=by) == 1
 
-    async def revoke_labelled(self, tenant: TenantId, label: str, *, at: datetime) -> int:
+    @_or_unavailable
+    async def revoke_labelled(
+        self, tenant: TenantId, label: str, *, at: datetime, by: PrincipalId = OPERATOR_AT_HAND
+    ) -> int:
         """Revoke every live key of a tenant with that label; how many."""
-        statement = (
-            update(_KeyRow)
-            .where(_KeyRow.tenant_id == tenant, _KeyRow.label == label, _KeyRow.revoked_at.is_(None))
-            .values(revoked_at=at)
-            .returning(_KeyRow.id)
+        async with self._database.writing() as session:
+            return await _revoke(session, tenant, API_KEYS.c.label == label, at=at, by=by)
+
+
+async def _revoke(
+    session: AsyncConnection, tenant: TenantId, which: ColumnElement[bool], *, at: datetime, by: PrincipalId
+) -> int:
+    await lock_ledger(session, tenant)
+    ended = (
+        update(API_KEYS)
+        .where(API_KEYS.c.tenant_id == tenant, which, API_KEYS.c.revoked_at.is_(None))
+        .values(revoked_at=at)
+        .returning(API_KEYS.c.id)
+    )
+    keys = sorted(row.id for row in await session.execute(ended))
+    for key in keys:
+        await append_event(
+            session,
+            tenant=tenant,
+            actor=by,
+            key_id=None,
+            action=AuditAction.KEY_REVOKED,
+            subject={"key": key},
+            details={},
+            at=at,
         )
-        async with self._sessions.begin() as session:
-            return len((await session.execute(statement)).all())
+    return len(keys)
 
 
-def _record(row: _KeyRow) -> KeyRecord:
+def _sorted(roles: frozenset[Role]) -> list[str]:
+    return sorted(role.value for role in roles)
+
+
+def _values(record: KeyRecord) -> dict[str, Any]:
+    return {
+        "id": record.key_id,
+        "tenant_id": record.tenant,
+        "digest": record.digest,
+        "label": record.label,
+        "created_at": record.created_at,
+        "expires_at": record.expires_at,
+        "revoked_at": record.revoked_at,
+        "principal": record.principal,
+        "team": record.team,
+        "roles": ",".join(_sorted(record.roles)),
+    }
+
+
+def _record(row: Row[Any]) -> KeyRecord:
     return KeyRecord(
         key_id=KeyId(row.id),
         tenant=TenantId(row.tenant_id),
         digest=row.digest,
         label=row.label,
-        created_at=_utc(row.created_at),
-        expires_at=None if row.expires_at is None else _utc(row.expires_at),
-        revoked_at=None if row.revoked_at is None else _utc(row.revoked_at),
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+        # A gateway of the version before, running beside this one, leaves it empty.
+        principal=PrincipalId(row.principal) if row.principal else principal_of(KeyId(row.id)),
+        team=None if row.team is None else TeamName(row.team),
+        roles=frozenset(Role(name) for name in row.roles.split(",") if name),
     )
-
-
-def _utc(stamp: datetime) -> datetime:
-    # SQLite keeps no zone: what was written as UTC is read back without one.
-    return stamp if stamp.tzinfo is not None else stamp.replace(tzinfo=UTC)
