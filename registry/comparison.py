@@ -1,7 +1,9 @@
 """Two contracts side by side, registered or sent along, and whether a revision would be let in."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from policy.enforcement import EnforcementPolicy
@@ -13,7 +15,7 @@ from registry.contract import ContractKind, JsonValue
 from registry.dependencies import Dependencies
 from registry.identifiers import TenantId
 from registry.measuring import Comparer
-from registry.naming import Reference
+from registry.naming import ByNumber, Reference
 from registry.permissions import require
 from registry.reading import read_contract
 from registry.registration import Registrar, Registration, RegistrationOutcome
@@ -29,6 +31,8 @@ class InlineDefinition:
     definition: JsonValue
     dialect: str | None = None
     policy: EnforcementPolicy = EnforcementPolicy()
+    references: Mapping[str, ByNumber] = field(default_factory=lambda: MappingProxyType({}))
+    """Revisions that the text refers to by URIs of its own choosing (Confluent references)."""
 
 
 Side: TypeAlias = Reference | InlineDefinition
@@ -62,7 +66,7 @@ class Comparisons:
         if not isinstance(side, InlineDefinition):
             revision = (await self._resolver.resolve(side, viewer, serving=False)).revision
             return revision.kind, revision.canonical_text
-        gathered = await self._dependencies.gather(viewer, side.kind, side.definition, {}, TENANT.references)
+        gathered = await self._dependencies.gather(viewer, side.kind, side.definition, side.references, TENANT.references)
         contract = await asyncio.to_thread(
             read_contract,
             side.kind,
