@@ -8,3 +8,6 @@ ROOT = Path(__file__).parent.parent
 # The product and the tests share one converted model; `make` sets the same default.
 os.environ.setdefault("SCHEMAGATE_CACHE_DIR", str(ROOT / ".cache"))
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# A server is started by the first test that asks for one.
+pytest_plugins = ["tests.postgres"]
