@@ -43,7 +43,6 @@ from gateway.validation.service import ValidationService
 from inference_node.client import NodeClient
 from registry.catalogue import open_catalogue
 from registry.errors import RegistryError
-from registry.store.database import Database
 
 _RESOURCES = (
     *(chat, models, health),
@@ -115,8 +114,6 @@ async def _open(
     """Open what has to be closed, in the order in which it is needed; `stack` closes it in the opposite one."""
     store = await KeyStore.open(settings.database_url)
     stack.push_async_callback(store.close)
-    database = await Database.open(settings.database_url)
-    stack.push_async_callback(database.close)
     http = await stack.enter_async_context(_http_client(settings, around.transport))
     validator = around.validator
     if validator is None:
@@ -129,7 +126,7 @@ async def _open(
     service = await ComparisonService.start(num_workers=settings.num_comparers)
     stack.push_async_callback(service.close)
     comparer = BoundedComparer(service, seconds=settings.comparison_seconds)
-    catalogue = open_catalogue(database, comparer, clock=lambda: datetime.now(UTC))
+    catalogue = open_catalogue(store.database, comparer, clock=lambda: datetime.now(UTC))
     usage = UsageCounter(catalogue.usage, metrics)
     stack.push_async_callback(usage.close)
     tasks = TaskOwner()

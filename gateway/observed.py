@@ -81,6 +81,9 @@ class Observed:
         metrics.tokens.labels(kind="prompt").inc(record.meter.prompt_tokens)
         metrics.tokens.labels(kind="completion").inc(record.meter.completion_tokens)
         metrics.tokens.labels(kind="forced").inc(record.meter.forced_tokens)
+        if record.resolved is not None:
+            signature, state = record.resolved.signature.value, record.resolved.status.state.value
+            metrics.resolutions.labels(signature=signature, state=state).inc()
         outcome = record.outcome
         if outcome is None:
             return

@@ -6,6 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from gateway.contract_protocol import PolicySent
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.fields import unknown_member
 from gateway.protocol import JsonSchemaFormat, Message, ResponseFormat, StreamOptions, TextPart
@@ -24,6 +25,9 @@ _NESTED: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("response_format",): ResponseFormat,
     ("response_format", "json_schema"): JsonSchemaFormat,
     ("stream_options",): StreamOptions,
+    ("policy",): PolicySent,
+    ("old", "policy"): PolicySent,
+    ("new", "policy"): PolicySent,
 }
 """Which model stands at which path (list positions left out): the members that could have been meant."""
 
@@ -104,7 +108,7 @@ def _unsupported(loc: _Loc, sent: object, param: str) -> InvalidRequestError | N
     if loc == ("response_format", "type") and isinstance(sent, str) and sent in _OTHER_KINDS:
         return InvalidRequestError(
             RequestFault.UNSUPPORTED_KIND,
-            f"contracts of kind `{sent}` are not served; use `json_schema` or `json_object`",
+            f"contracts of kind `{sent}` are not served; use `json_schema`, `json_object` or `contract`",
             param=param,
         )
     if loc == ("contract", "kind") and isinstance(sent, str) and sent in _OTHER_KINDS:

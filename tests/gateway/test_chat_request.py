@@ -200,8 +200,52 @@ def test_json_object_is_a_contract_like_any_other() -> None:
     assert contract.schema == {"type": "object"}
 
 
-def test_a_contract_can_be_named() -> None:
-    assert read_chat_request(asked(contract="invoice@prod")).contract == NamedContract(name="invoice@prod")
+def test_a_contract_can_be_named_in_either_place() -> None:
+    named = read_chat_request(asked(contract="invoice@prod")).contract
+    shaped = read_chat_request(asked(response_format={"type": "contract", "contract": "invoice@prod"})).contract
+    assert named == NamedContract(name="invoice@prod", param="contract")
+    assert shaped == NamedContract(name="invoice@prod", param="response_format.contract")
+
+
+SENT = {"name": "a", "schema": {}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "param"),
+    [
+        ({"response_format": {"type": "contract"}}, "missing_parameter", "response_format.contract"),
+        ({"response_format": {"type": "contract", "contract": ""}}, "invalid_value", "response_format.contract"),
+        ({"response_format": {"type": "contract", "contract": "x" * 400}}, "invalid_value", "response_format.contract"),
+        ({"response_format": {"type": "contract", "contract": 5}}, "invalid_type", "response_format.contract"),
+        ({"response_format": {"type": "text", "contract": "x"}}, "conflicting_parameters", "response_format.contract"),
+        (
+            {"response_format": {"type": "contract", "contract": "x", "json_schema": SENT}},
+            "conflicting_parameters",
+            "response_format.json_schema",
+        ),
+        (
+            {"response_format": {"type": "contract", "contract": "x"}, "contract": "x"},
+            "conflicting_contracts",
+            "contract",
+        ),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": SENT}, "contract": "x"},
+            "conflicting_contracts",
+            "contract",
+        ),
+        ({"response_format": {"type": "json_object"}, "contract": "x"}, "conflicting_contracts", "contract"),
+    ],
+)
+def test_a_contract_is_named_once_and_nothing_stands_beside_it(fields: Any, code: str, param: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        read_chat_request(asked(**fields))
+    assert (caught.value.fault, caught.value.param) == (code, param)
+
+
+def test_a_registered_contract_has_its_own_strictness() -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        read_explain_request({"contract": "invoice@prod", "strict": True})
+    assert (caught.value.fault, caught.value.param) == ("conflicting_parameters", "strict")
 
 
 def test_explain_takes_a_contract_or_a_response_format() -> None:
@@ -212,7 +256,7 @@ def test_explain_takes_a_contract_or_a_response_format() -> None:
     shaped = read_explain_request({"response_format": sent}).contract
     assert isinstance(shaped, InlineContract)
     assert shaped.strict
-    assert read_explain_request({"contract": "x@prod"}).contract == NamedContract(name="x@prod")
+    assert read_explain_request({"contract": "x@prod"}).contract == NamedContract(name="x@prod", param="contract")
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ from gateway.errors import (
     CompileCrashedError,
     CompilerUnavailableError,
     CompileTimedOutError,
-    ContractNotFoundError,
+    ContractLookupError,
     ContractRefusedError,
     DeadlinePassedError,
     GatewayError,
+    IdempotencyConflictError,
+    IdempotencyInProgressError,
     InvalidRequestError,
     MalformedBodyError,
     ModelNotFoundError,
@@ -29,10 +31,12 @@ from gateway.errors import (
     StoreUnavailableError,
     UnauthenticatedError,
 )
+from gateway.problem import dotted
 from gateway.problem_rows import NODE_FAULTS, REASONS, REJECTIONS, REQUEST_FAULTS
-from gateway.problems import dotted, problem_of, route_problem
+from gateway.problems import problem_of, route_problem
 from inference_node.protocol import NodeFault
 from policy.rejection import Rejection, RejectionCode
+from registry.errors import NotFoundError
 
 REFUSAL = Rejection(code=RejectionCode.UNSUPPORTED_KEYWORD, message="`not` is not supported", pointer="/anyOf/0/not")
 EVERY_ERROR: tuple[GatewayError, ...] = (
@@ -43,7 +47,9 @@ EVERY_ERROR: tuple[GatewayError, ...] = (
     UnauthenticatedError(missing=True),
     StoreUnavailableError(),
     ModelNotFoundError("x", offered=("y",)),
-    ContractNotFoundError("x@prod"),
+    ContractLookupError(NotFoundError("contract", "x@prod"), param="contract"),
+    IdempotencyConflictError(),
+    IdempotencyInProgressError(retry_after_seconds=1),
     ContractRefusedError((REFUSAL,), param="response_format.json_schema.schema"),
     BudgetRefusedError("no", budget="requests", limit=1, observed=2, retry_after_seconds=3.2, headers={}),
     CompilerUnavailableError("no", retry_after_seconds=0.2),
