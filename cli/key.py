@@ -8,12 +8,14 @@ from typing import Annotated, TypeVar
 import typer
 
 from cli.up.layout import Layout, Ports, default_cache_dir, default_state_dir
-from gateway.auth.issue import issue_key
+from gateway.auth.issue import DEFAULT_ROLES, issue_key
 from gateway.auth.keys import Pepper
-from gateway.auth.store import KeyRecord, KeyStore
+from gateway.auth.store import MAX_TEXT_CHARACTERS, KeyRecord, KeyStore
 from gateway.errors import StoreUnavailableError
 from gateway.identifiers import KeyId
-from registry.identifiers import TenantId
+from policy.roles import Role
+from registry.identifiers import PrincipalId, TeamName, TenantId
+from registry.naming import read_team
 
 _Result = TypeVar("_Result")
 
@@ -77,10 +79,26 @@ def create(
     expires_in_days: Annotated[
         float | None, typer.Option(help="Days until it stops working.", min=0, max=_MAX_DAYS)
     ] = None,
+    principal: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose key it is, a person or a service: two keys of one principal are never two persons. "
+            "Without one the key stands for itself."
+        ),
+    ] = None,
+    team: Annotated[str | None, typer.Option(help="The team whose contracts the key may change.")] = None,
+    role: Annotated[
+        list[Role] | None,
+        typer.Option(help="What the key may do in the registry; may be given several times. Without one: caller."),
+    ] = None,
 ) -> None:
     """Make a key and print it. It is shown this once: only a keyed digest is kept."""
     if not 1 <= len(tenant) <= 64:
         raise typer.BadParameter("a tenant name has 1 to 64 characters", param_hint="TENANT")
+    _check_text(label, "--label")
+    holder = None if principal is None else _principal(principal)
+    group = None if team is None else _team(team)
+    roles = frozenset(role) if role else DEFAULT_ROLES
     try:
         secret = Pepper(pepper or _embedded().pepper())
     except ValueError as error:
@@ -89,7 +107,17 @@ def create(
     async def make(store: KeyStore) -> str:
         now = datetime.now(UTC)
         expires_at = None if expires_in_days is None else now + timedelta(days=expires_in_days)
-        key = await issue_key(store, secret, tenant=TenantId(tenant), label=label, at=now, expires_at=expires_at)
+        key = await issue_key(
+            store,
+            secret,
+            tenant=TenantId(tenant),
+            label=label,
+            at=now,
+            expires_at=expires_at,
+            principal=holder,
+            team=group,
+            roles=roles,
+        )
         return key.text
 
     typer.echo(_run(database_url, make))
@@ -100,7 +128,7 @@ def list_keys(
     database_url: DatabaseUrl = None,
     tenant: Annotated[str | None, typer.Option(help="Only this tenant's keys.")] = None,
 ) -> None:
-    """List keys: id, tenant, state, when it was made, label. No secret can be shown."""
+    """List keys: id, tenant, state, when it was made, principal, team, roles, label. No secret can be shown."""
 
     async def read(store: KeyStore) -> Sequence[KeyRecord]:
         return await store.records(None if tenant is None else TenantId(tenant))
@@ -108,7 +136,10 @@ def list_keys(
     now = datetime.now(UTC)
     for record in _run(database_url, read):
         state = "live" if record.is_live(now) else "revoked" if record.revoked_at else "expired"
-        typer.echo(f"{record.key_id}\t{record.tenant}\t{state}\t{record.created_at:%Y-%m-%dT%H:%M:%SZ}\t{record.label}")
+        made = f"{record.created_at:%Y-%m-%dT%H:%M:%SZ}"
+        roles = ",".join(sorted(record.roles))
+        columns = (record.key_id, record.tenant, state, made, record.principal, record.team or "-", roles, record.label)
+        typer.echo("\t".join(columns))
 
 
 @app.command("revoke")
@@ -125,3 +156,30 @@ def revoke(
         typer.echo(f"no live key has the id {key_id!r}", err=True)
         raise typer.Exit(1)
     typer.echo(f"revoked {key_id}")
+
+
+def _check_text(text: str, option: str) -> None:
+    # A tab or line feed would forge a column or a line of `key list`.
+    if len(text) > MAX_TEXT_CHARACTERS or not text.isprintable():
+        message = f"at most {MAX_TEXT_CHARACTERS} characters, all of them printable"
+        raise typer.BadParameter(message, param_hint=option)
+
+
+def _principal(text: str) -> PrincipalId:
+    _check_text(text, "--principal")
+    if not text.strip() or text.startswith("key:"):
+        message = (
+            "a principal has a name, which does not begin with `key:`: so keys that stand for themselves are called"
+        )
+        raise typer.BadParameter(message, param_hint="--principal")
+    return PrincipalId(text)
+
+
+def _team(text: str) -> TeamName:
+    team = read_team(text)
+    if team is None:
+        message = (
+            "a team's name begins with a letter or digit and has up to 63 more of letters, digits, '.', '_' and '-'"
+        )
+        raise typer.BadParameter(message, param_hint="--team")
+    return team

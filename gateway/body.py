@@ -10,11 +10,15 @@ from registry.contract import JsonValue
 from registry.errors import ContractRejectedError
 from registry.parsing import parse_json
 
+JSON_TYPES = frozenset({"application/json", ""})
+"""What a body says it is, or nothing."""
 _INLINE_BYTES = 16 * 1024
 """Above this a body is parsed beside the event loop: a megabyte takes tens of milliseconds."""
 
 
-async def read_body(request: Request, *, max_bytes: int, max_seconds: float) -> bytes:
+async def read_body(
+    request: Request, *, max_bytes: int, max_seconds: float, media_types: frozenset[str] = JSON_TYPES
+) -> bytes:
     """The body's bytes.
 
     Raises:
@@ -23,7 +27,7 @@ async def read_body(request: Request, *, max_bytes: int, max_seconds: float) -> 
         CallerGoneError: the caller went away.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type not in {"application/json", ""}:
+    if media_type not in media_types:
         raise InvalidRequestError(
             RequestFault.UNSUPPORTED_MEDIA_TYPE, "the body must be `application/json`", param="content-type"
         )

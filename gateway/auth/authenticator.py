@@ -6,12 +6,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 
 from gateway.auth.keys import ApiKey, Pepper
 from gateway.auth.store import KeyRecord, KeyStore
 from gateway.errors import UnauthenticatedError
 from gateway.identifiers import KeyId, TenantPartition
 from registry.identifiers import TenantId
+from registry.revision import Actor
 
 MAX_CACHE_SECONDS = 1.0
 """How long a revoked key may still be taken."""
@@ -21,13 +23,22 @@ _NO_DIGEST = "0" * 64
 """Compared against when there is no such key, so that an unknown id takes as long as a wrong secret."""
 
 
+class Schemes(Enum):
+    """How a key may be sent (RFC 9110, section 11)."""
+
+    BEARER = "bearer"
+    BEARER_OR_BASIC = "bearer_or_basic"
+    """Where clients of another product are served that know Basic only."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """An authenticated caller."""
+    """An authenticated caller. `actor` is who they are to the registry, of the same tenant and by the same key."""
 
     tenant: TenantId
     key_id: KeyId
     partition: TenantPartition
+    actor: Actor
 
 
 class Authenticator:
@@ -47,20 +58,30 @@ class Authenticator:
         self._monotonic = monotonic
         self._verified: OrderedDict[str, tuple[float, KeyRecord]] = OrderedDict()
 
-    async def authenticate(self, authorization: str | None) -> Caller:
-        """The caller of a header `Bearer sg_<id>_<secret>`.
+    async def authenticate(self, authorization: str | None, *, schemes: Schemes = Schemes.BEARER) -> Caller:
+        """The caller of a header `Bearer sg_<id>_<secret>`, or of Basic credentials where those are taken.
 
         Raises:
             UnauthenticatedError: no key, or one that is malformed, unknown, revoked or expired; it never says which.
         """
-        scheme, _, credentials = (authorization or "").partition(" ")
-        key = ApiKey.read(credentials.strip()) if scheme.lower() == "bearer" else None
+        key = _sent_key(authorization or "", schemes)
         if key is None:
             raise UnauthenticatedError(missing=not authorization)
         record = await self._verify(key)
         if record is None or not record.is_live(datetime.now(UTC)):
             raise UnauthenticatedError(missing=False)
-        return Caller(tenant=record.tenant, key_id=record.key_id, partition=self._pepper.partition(record.tenant))
+        return Caller(
+            tenant=record.tenant,
+            key_id=record.key_id,
+            partition=self._pepper.partition(record.tenant),
+            actor=Actor(
+                tenant=record.tenant,
+                principal=record.principal,
+                roles=record.roles,
+                team=record.team,
+                key_id=record.key_id,
+            ),
+        )
 
     async def _verify(self, key: ApiKey) -> KeyRecord | None:
         digest = self._pepper.digest(key)
@@ -77,3 +98,14 @@ class Authenticator:
         while len(self._verified) > _MAX_CACHED_KEYS:
             self._verified.popitem(last=False)
         return record
+
+
+def _sent_key(authorization: str, schemes: Schemes) -> ApiKey | None:
+    scheme, _, credentials = authorization.partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return ApiKey.read(credentials.strip())
+        case "basic" if schemes is Schemes.BEARER_OR_BASIC:
+            return ApiKey.read_basic(credentials.strip())
+        case _:
+            return None

@@ -1,5 +1,7 @@
 """API keys as text: `sg_<id>_<secret>`. The id may be logged; of the secret only a keyed digest is ever kept."""
 
+import base64
+import binascii
 import hmac
 import re
 import secrets
@@ -13,6 +15,8 @@ _ID_BYTES = 8
 _SECRET_BYTES = 32
 _KEY = re.compile(r"sg_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
 MIN_PEPPER_CHARACTERS = 16
+_MAX_BASIC_CHARACTERS = 1024
+"""Of the credentials of Basic authentication: a key has 63 characters, and the user's name beside it may be any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,21 @@ class ApiKey:
         """The key that `text` spells, or None for anything else: the shape is checked before any look-up."""
         match = _KEY.fullmatch(text)
         return None if match is None else cls(key_id=KeyId(match[1]), secret=match[2])
+
+    @classmethod
+    def read_basic(cls, credentials: str) -> "ApiKey | None":
+        """The key in the credentials of HTTP Basic authentication (RFC 7617), or None.
+
+        The password is the whole key, whoever the user is said to be; or the user is `sg_<id>` and the password the
+        secret, for clients that show the user's name and hide the password.
+        """
+        if len(credentials) > _MAX_BASIC_CHARACTERS:
+            return None
+        try:
+            user, _, password = base64.b64decode(credentials, validate=True).decode().partition(":")
+        except (binascii.Error, ValueError):
+            return None
+        return cls.read(password) or cls.read(f"{user}_{password}")
 
     @property
     def text(self) -> str:

@@ -1,5 +1,7 @@
 """Keys: what is kept of them, who is let in, and how soon a revoked one is not."""
 
+import asyncio
+import base64
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,14 +12,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cli.key import app as key_command
-from gateway.auth.authenticator import Authenticator
+from gateway.auth.authenticator import Authenticator, Schemes
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT, make_bootstrap_key
 from gateway.auth.issue import issue_key
 from gateway.auth.keys import ApiKey, Pepper
 from gateway.auth.store import KeyStore
 from gateway.errors import UnauthenticatedError
 from gateway.identifiers import KeyId
-from registry.identifiers import TenantId
+from policy.roles import ALL_ROLES, Role
+from registry.identifiers import PrincipalId, TeamName, TenantId
+from registry.revision import Actor
 from tests.gateway.twins import gateway_with
 
 PEPPER = "a pepper only for tests"
@@ -134,11 +138,107 @@ def test_the_command_makes_lists_and_revokes_keys(tmp_path: Path) -> None:
     assert key is not None, made.output
     listed = run.invoke(key_command, ["list", "--tenant", "acme"], env=environment).output
     assert listed.split("\t")[:3] == [key.key_id, "acme", "live"]
+    assert listed.rstrip("\n").split("\t")[4:] == [f"key:{key.key_id}", "-", "caller", "ci"]
     assert key.secret not in listed
     assert run.invoke(key_command, ["revoke", key.key_id], env=environment).exit_code == 0
     assert "revoked" in run.invoke(key_command, ["list"], env=environment).output
     again = run.invoke(key_command, ["revoke", key.key_id], env=environment)
     assert again.exit_code == 1
+
+
+async def test_a_key_says_who_acts_for_which_team_and_as_what(tmp_path: Path) -> None:
+    environment = {"SCHEMAGATE_GATEWAY_DATABASE_URL": url(tmp_path), "SCHEMAGATE_GATEWAY_KEY_PEPPER": PEPPER}
+    options = ["--principal", "ada@example.com", "--team", "billing", "--role", "approver", "--role", "author"]
+    made = await asyncio.to_thread(CliRunner().invoke, key_command, ["create", "acme", *options], env=environment)
+    key = ApiKey.read(made.output.strip())
+    assert key is not None, made.output
+    listed = await asyncio.to_thread(CliRunner().invoke, key_command, ["list"], env=environment)
+    assert listed.output.split("\t")[4:7] == ["ada@example.com", "billing", "approver,author"]
+    store = await KeyStore.open(url(tmp_path))
+    caller = await Authenticator(store, Pepper(PEPPER)).authenticate(f"Bearer {key.text}")
+    assert caller.actor == Actor(
+        tenant=TenantId("acme"),
+        principal=PrincipalId("ada@example.com"),
+        team=TeamName("billing"),
+        roles=frozenset({Role.AUTHOR, Role.APPROVER}),
+        key_id=key.key_id,
+    )
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--role", "root"],
+        ["--team", "no/team"],
+        ["--principal", ""],
+        ["--principal", "two\tcolumns"],
+        ["--principal", "key:0123456789abcdef"],
+        ["--principal", "x" * 129],
+        ["--label", "a\nline"],
+    ],
+)
+def test_the_command_refuses_what_would_mislead_a_reader(tmp_path: Path, options: list[str]) -> None:
+    environment = {"SCHEMAGATE_GATEWAY_DATABASE_URL": url(tmp_path), "SCHEMAGATE_GATEWAY_KEY_PEPPER": PEPPER}
+    assert CliRunner().invoke(key_command, ["create", "acme", *options], env=environment).exit_code == 2
+
+
+async def test_the_bootstrap_key_has_every_role(tmp_path: Path) -> None:
+    text = await make_bootstrap_key(database_url=url(tmp_path), pepper=PEPPER)
+    store = await KeyStore.open(url(tmp_path))
+    actor = (await Authenticator(store, Pepper(PEPPER)).authenticate(f"Bearer {text}")).actor
+    assert (actor.principal, actor.roles) == ("bootstrap", ALL_ROLES)
+    await store.close()
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+async def test_basic_credentials_are_taken_only_where_they_are_asked_for(tmp_path: Path) -> None:
+    store = await KeyStore.open(url(tmp_path))
+    key = await issue_key(store, Pepper(PEPPER), tenant=TenantId("t"), label="", at=NOW)
+    gate = Authenticator(store, Pepper(PEPPER))
+    headers = [basic("anybody", key.text), basic("", key.text), basic(f"sg_{key.key_id}", key.secret)]
+    for header in headers:
+        caller = await gate.authenticate(header, schemes=Schemes.BEARER_OR_BASIC)
+        assert (caller.tenant, caller.key_id) == ("t", key.key_id)
+        with pytest.raises(UnauthenticatedError):
+            await gate.authenticate(header)
+    assert (await gate.authenticate(f"Bearer {key.text}", schemes=Schemes.BEARER_OR_BASIC)).tenant == "t"
+    await store.close()
+
+
+async def test_basic_credentials_that_are_no_key_are_refused_in_the_same_words(tmp_path: Path) -> None:
+    store = await KeyStore.open(url(tmp_path))
+    key = await issue_key(store, Pepper(PEPPER), tenant=TenantId("t"), label="", at=NOW)
+    other = ApiKey.generate()
+    gate = Authenticator(store, Pepper(PEPPER))
+    headers = [
+        basic("user", "password"),
+        basic(key.text, ""),
+        basic(f"sg_{key.key_id}", other.secret),
+        basic(key.key_id, key.secret),
+        basic("user", other.text),
+        "Basic",
+        "Basic !!!",
+        "Basic " + base64.b64encode(b"\xff\xfe").decode(),
+        "Basic " + base64.b64encode(b"x" * 5000).decode(),
+        f"Basic {key.text}",
+    ]
+    refusals = set()
+    for header in headers:
+        with pytest.raises(UnauthenticatedError) as refused:
+            await gate.authenticate(header, schemes=Schemes.BEARER_OR_BASIC)
+        refusals.add(str(refused.value))
+    assert len(refusals) == 1
+    await store.close()
+
+
+@given(st.text(max_size=200) | st.binary(max_size=200).map(lambda data: base64.b64encode(data).decode()))
+def test_any_basic_credentials_are_a_key_or_none(credentials: str) -> None:
+    key = ApiKey.read_basic(credentials)
+    assert key is None or key.text in base64.b64decode(credentials).decode()
 
 
 def test_the_command_refuses_a_pepper_that_is_too_short(tmp_path: Path) -> None:
