@@ -7,7 +7,7 @@ from registry.identifiers import RevisionNumber
 from registry.permissions import Permissions
 from registry.resolution import Clock
 from registry.revision import Actor
-from registry.store.subjects import Standing, SubjectStore, Version
+from registry.store.subjects import Standing, SubjectStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Subjects:
     permissions: Permissions
     clock: Clock
 
-    async def hide(self, actor: Actor, name: str, number: RevisionNumber | None = None) -> tuple[Version, ...]:
+    async def hide(self, actor: Actor, name: str, number: RevisionNumber | None = None) -> tuple[RevisionNumber, ...]:
         """Hide one retired version of a subject, or all of them; which were hidden.
 
         The bytes and the numbers stay: nothing is destroyed, and no number is given out again.
@@ -26,10 +26,8 @@ class Subjects:
         """
         contract = await self.permissions.owned(actor, name, Action.RETIRE, retired=True)
         if number is None:
-            hidden = await self.store.versions(actor.tenant, contract.name, standing=Standing.RETIRED)
+            retired = await self.store.versions(actor.tenant, contract.name, standing=Standing.RETIRED)
         else:
             one = await self.store.version(actor.tenant, contract.name, number=number, standing=Standing.RETIRED)
-            hidden = () if one is None else (one,)
-        if hidden:
-            await self.store.hide(actor, hidden, at=self.clock())
-        return hidden
+            retired = () if one is None else (one,)
+        return await self.store.hide(actor, contract.name, retired, at=self.clock())

@@ -89,7 +89,8 @@ async def admit(request: Request) -> Call:
             request.headers.get("authorization"), schemes=Schemes.BEARER_OR_BASIC
         )
     record.caller = caller
-    record.limit_headers = await services.admit(caller)
+    with record.clock.time(Stage.RESERVE):
+        record.limit_headers = await services.admit(caller)
     if answer_type(request.headers.get("accept")) is None:
         raise ConfluentError(Fault.NOT_ACCEPTABLE, "Answers are application/vnd.schemaregistry.v1+json or plain JSON.")
     return Call(request=request, services=services, record=record, caller=caller)

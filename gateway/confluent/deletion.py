@@ -30,7 +30,7 @@ async def delete_subject(request: Request, subject: str) -> Response:
         if live:
             message = f"Subject '{name}' was not deleted first before being permanently deleted"
             raise ConfluentError(Fault.SUBJECT_NOT_SOFT_DELETED, message)
-        return answer(call, numbers_of(await call.catalogue.subjects.hide(call.actor, name)))
+        return answer(call, list(await call.catalogue.subjects.hide(call.actor, name)))
     if not live:
         message = f"Subject '{name}' was soft deleted. Set permanent=true to delete permanently"
         raise ConfluentError(Fault.SUBJECT_SOFT_DELETED, message)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, FromClause, Select, and_, exists, func, or_, select
 
 from registry.audit import AuditAction
-from registry.contract import ContractDigest, ContractKind
+from registry.contract import ContractDigest, ContractKind, JsonValue
 from registry.identifiers import ContractName, RevisionId, RevisionNumber, SchemaId, TenantId
 from registry.revision import Actor, RevisionState
 from registry.store.audit_log import append
@@ -44,6 +44,8 @@ class Version:
     is_live: bool
 
 
+_NUMBERS_IN_EVENT: Final = 500
+"""Hidden in one audit event, so that no event grows with the number of revisions."""
 _SERVED = (RevisionState.ACTIVE.value, RevisionState.DEPRECATED.value)
 
 
@@ -154,23 +156,29 @@ class SubjectStore:
         return {version.revision_id: version for version in found}
 
     @retried
-    async def hide(self, actor: Actor, versions: Sequence[Version], *, at: datetime) -> None:
-        """Leave retired versions out of every list from now on. Hiding again changes nothing."""
-        rows = [
-            {"revision_id": version.revision_id, "hidden_at": at, "hidden_by": actor.principal} for version in versions
-        ]
+    async def hide(
+        self, actor: Actor, name: ContractName, versions: Sequence[Version], *, at: datetime
+    ) -> tuple[RevisionNumber, ...]:
+        """Leave retired versions of a subject out of every list from now on; which were not hidden before."""
+        if not versions:
+            return ()
+        rows = [{"revision_id": one.revision_id, "hidden_at": at, "hidden_by": actor.principal} for one in versions]
         async with self._database.writing() as session:
             await lock_ledger(session, actor.tenant)
-            await session.execute(inserting(session, HIDDEN).on_conflict_do_nothing(), rows)
-            for version in versions:
+            adding = inserting(session, HIDDEN).values(rows).on_conflict_do_nothing().returning(HIDDEN.c.revision_id)
+            added = set(await session.scalars(adding))
+            hidden = sorted(version.number for version in versions if version.revision_id in added)
+            for first in range(0, len(hidden), _NUMBERS_IN_EVENT):
+                numbers: list[JsonValue] = [*hidden[first : first + _NUMBERS_IN_EVENT]]
                 await append(
                     session,
                     actor,
                     AuditAction.REVISION_HIDDEN,
-                    subject={"name": version.subject, "number": version.number, "revision_id": version.revision_id},
-                    details={},
+                    subject={"name": name},
+                    details={"numbers": numbers},
                     at=at,
                 )
+        return tuple(hidden)
 
     async def _all(self, statement: Select[Any]) -> tuple[Version, ...]:
         async with self._database.looking() as session:
