@@ -1,6 +1,5 @@
 """Two contracts side by side, registered or sent along, and whether a revision would be let in."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -8,7 +7,6 @@ from typing import TypeAlias
 
 from policy.enforcement import EnforcementPolicy
 from policy.limits import TENANT
-from policy.roles import Action
 from registry.compatibility.comparison import Comparison
 from registry.compatibility.modes import CompatibilityMode
 from registry.contract import ContractKind, JsonValue
@@ -16,10 +14,9 @@ from registry.dependencies import Dependencies
 from registry.identifiers import TenantId
 from registry.measuring import Comparer
 from registry.naming import ByNumber, Reference
-from registry.permissions import require
-from registry.reading import read_contract
+from registry.reader import Reader
 from registry.registration import Registrar, Registration, RegistrationOutcome
-from registry.resolution import Resolver
+from registry.resolution import Resolving
 from registry.revision import Actor
 
 
@@ -42,12 +39,18 @@ class Comparisons:
     """Answers of the comparer on what the asker may see."""
 
     def __init__(
-        self, comparer: Comparer, resolver: Resolver, registrar: Registrar, dependencies: Dependencies
+        self,
+        comparer: Comparer,
+        resolver: Resolving,
+        registrar: Registrar,
+        dependencies: Dependencies,
+        reader: Reader,
     ) -> None:
         self._comparer = comparer
         self._resolver = resolver
         self._registrar = registrar
         self._dependencies = dependencies
+        self._reader = reader
 
     async def compare(self, viewer: TenantId, old: Side, new: Side) -> Comparison:
         """What `new` allows and forbids against `old`. Raises whatever naming or reading a side may raise."""
@@ -66,9 +69,10 @@ class Comparisons:
         if not isinstance(side, InlineDefinition):
             revision = (await self._resolver.resolve(side, viewer, serving=False)).revision
             return revision.kind, revision.canonical_text
-        gathered = await self._dependencies.gather(viewer, side.kind, side.definition, side.references, TENANT.references)
-        contract = await asyncio.to_thread(
-            read_contract,
+        gathered = await self._dependencies.gather(
+            viewer, side.kind, side.definition, references=side.references, limits=TENANT.references
+        )
+        contract = await self._reader.read(
             side.kind,
             side.definition,
             limits=TENANT.contract,

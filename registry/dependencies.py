@@ -55,6 +55,7 @@ class Dependencies:
         viewer: TenantId,
         kind: ContractKind,
         definition: JsonValue,
+        *,
         references: Mapping[str, ByNumber],
         limits: ReferenceLimits,
     ) -> Gathered:

@@ -8,7 +8,7 @@ from registry.compatibility.modes import CompatibilityMode
 from registry.errors import InvalidNameError
 from registry.identifiers import TenantId
 from registry.permissions import alias_name, require
-from registry.resolution import Clock, Resolver
+from registry.resolution import Clock, Resolving
 from registry.revision import Actor
 from registry.store.policies import PolicyStore
 from registry.store.records import PolicyRecord
@@ -19,7 +19,7 @@ MAX_PROTECTED_ALIASES: Final = 100
 class Policies:
     """Reads and sets them. The store keeps who set what, and the audit says so."""
 
-    def __init__(self, store: PolicyStore, resolver: Resolver, *, clock: Clock) -> None:
+    def __init__(self, store: PolicyStore, resolver: Resolving, *, clock: Clock) -> None:
         self._store = store
         self._resolver = resolver
         self._clock = clock

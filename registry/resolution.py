@@ -3,42 +3,59 @@
 What is not there and what is another tenant's are one answer, after one and the same question to the store.
 """
 
-import asyncio
+import time
+from asyncio import Future, get_running_loop, wait
+from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, Protocol
 
 from policy.limits import ContractLimits
 from registry.contract import CanonicalContract
 from registry.dependencies import MAX_SOURCE_NESTING, Dependencies
-from registry.errors import (
-    ContractRejectedError,
-    InvalidNameError,
-    NotFoundError,
-    SignatureRequiredError,
-    StaleRevisionError,
-    StateError,
-    TombstonedError,
-)
-from registry.governing import demands_of
+from registry.errors import ContractRejectedError, StaleRevisionError
 from registry.identifiers import TenantId
-from registry.naming import ByAlias, ByDigest, ByNumber, Reference, read_reference
+from registry.naming import Reference
 from registry.parsing import parse_json
-from registry.reading import read_contract
-from registry.revision import ResolvedRevision, Revision, RevisionState, SignatureStatus
-from registry.signatures import status_of
+from registry.reader import Reader
+from registry.revision import ResolvedRevision, Revision
+from registry.serving import as_reference, judged
 from registry.store.bounds import MAX_SOURCE_BYTES
 from registry.store.contracts import ContractStore
 from registry.store.records import BareContract, ServedRevision
 
 Clock = Callable[[], datetime]
 
+MAX_STALE_SECONDS: Final = 0.5
+"""How long an answer is given again: aliases, states, signatures and policy move, and other processes move them."""
+MAX_REMEMBERED: Final = 4_096
+"""Answers, those that nothing is there among them."""
+MAX_REMEMBERED_CHARACTERS: Final = 64 * 1024 * 1024
+"""Of the texts in them."""
+
+Found = ServedRevision | BareContract | None
+
+
+class Resolving(Protocol):
+    """What services need of a resolver."""
+
+    async def resolve(self, reference: str | Reference, viewer: TenantId, *, serving: bool) -> ResolvedRevision:
+        """What `reference` means to `viewer` now; with `serving`, only what may be served."""
+        ...
+
+    def forget(self, tenant: TenantId) -> None:
+        """Something of this tenant's has changed: no answer from before may be given from now on."""
+        ...
+
 
 class Resolver:
-    """Asks the store each time. Gateways ask a `CachedResolver`."""
+    """Asks the store each time."""
 
-    def __init__(self, contracts: ContractStore, *, clock: Clock) -> None:
+    def __init__(self, contracts: ContractStore, dependencies: Dependencies, reader: Reader, *, clock: Clock) -> None:
         self._contracts = contracts
-        self._dependencies = Dependencies(contracts=contracts)
+        self._dependencies = dependencies
+        self._reader = reader
         self._clock = clock
 
     async def resolve(self, reference: str | Reference, viewer: TenantId, *, serving: bool) -> ResolvedRevision:
@@ -48,11 +65,7 @@ class Resolver:
         (`draft_revision`, `sunset_revision`) and `SignatureRequiredError`.
         """
         read = as_reference(reference)
-        return judged(await self.find(read, viewer), read, viewer, serving=serving, at=self._clock())
-
-    async def find(self, reference: Reference, viewer: TenantId) -> ServedRevision | BareContract | None:
-        """What the store holds under a reference, not judged."""
-        return await self._contracts.serving(viewer, reference)
+        return judged(await self._find(read, viewer), read, viewer, serving=serving, at=self._clock())
 
     def forget(self, tenant: TenantId) -> None:
         """Nothing is remembered here."""
@@ -63,92 +76,120 @@ class Resolver:
         Raises `StaleRevisionError` if it no longer reads as what it was stored as: a reader that has changed its mind,
         or bytes that have.
         """
-        documents = await self._dependencies.stored(revision)
-
-        def read() -> CanonicalContract:
+        spelled = f"{revision.name}@{revision.number}"
+        try:
             value = parse_json(revision.source_text, max_bytes=MAX_SOURCE_BYTES, max_nesting=MAX_SOURCE_NESTING)
-            return read_contract(
+            contract = await self._reader.read(
                 revision.kind,
                 value,
                 limits=limits,
                 policy=revision.policy,
-                documents=documents,
+                documents=await self._dependencies.stored(revision),
                 dialect=revision.dialect,
             )
-
-        try:
-            contract = await asyncio.to_thread(read)
         except ContractRejectedError as error:
-            raise StaleRevisionError(f"{_spelled(revision)} is no longer accepted: {error}") from error
+            raise StaleRevisionError(f"{spelled} is no longer accepted: {error}") from error
         if (contract.digest, contract.annotation_digest) != (revision.digest, revision.annotation_digest):
-            raise StaleRevisionError(f"{_spelled(revision)} no longer reads as {revision.digest}")
+            raise StaleRevisionError(f"{spelled} no longer reads as {revision.digest}")
         return contract
 
-
-def as_reference(reference: str | Reference) -> Reference:
-    """Raises `InvalidNameError`."""
-    read = read_reference(reference) if isinstance(reference, str) else reference
-    if read is None:
-        raise InvalidNameError("a reference to a contract", str(reference))
-    return read
+    async def _find(self, reference: Reference, viewer: TenantId) -> Found:
+        return await self._contracts.serving(viewer, reference)
 
 
-def reference_text(reference: Reference) -> str:
-    """How a caller would write it."""
-    match reference:
-        case ByAlias():
-            place, which = reference.name, reference.alias
-        case ByNumber():
-            place, which = reference.name, str(reference.number)
-        case ByDigest():
-            if reference.name is None:
-                return reference.digest
-            place, which = reference.name, reference.digest
-    return f"{place}@{which}" if reference.owner is None else f"{reference.owner}/{place}@{which}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Remembered:
+    found: Found
+    until: float
+    num_characters: int
 
 
-def judged(
-    found: ServedRevision | BareContract | None, reference: Reference, viewer: TenantId, *, serving: bool, at: datetime
-) -> ResolvedRevision:
-    """What was found, as an answer to who asked. Raises as `Resolver.resolve` does."""
-    text = reference_text(reference)
-    if found is None:
-        raise NotFoundError("contract", text)
-    is_own = found.contract.tenant == viewer
-    if isinstance(found, BareContract):
-        if found.contract.tombstoned_at is not None:
-            raise TombstonedError("contract", text) if is_own else NotFoundError("contract", text)
-        raise NotFoundError("alias" if isinstance(reference, ByAlias) else "revision", text)
-    if found.contract.tombstoned_at is not None or found.status.tombstoned_at is not None:
-        what = "revision" if found.contract.tombstoned_at is None else "contract"
-        raise TombstonedError(what, text) if is_own else NotFoundError("contract", text)
-    status, signed_by = status_of(found.revision, found.signatures, at)
-    if serving:
-        _check_served(found, text, status)
-    return ResolvedRevision(
-        contract=found.contract,
-        revision=found.revision,
-        status=found.status,
-        alias=None if found.alias is None else found.alias.alias,
-        signature=status,
-        signed_by=signed_by,
-    )
+class CachedResolver(Resolver):
+    """Gives the store's answers again for `MAX_STALE_SECONDS`, and asks it once where many ask at a time.
+
+    An answer is kept for the viewer who asked, never for another; that nothing is there is an answer like any other,
+    so that both are equally fast. What this process changes it sees at once: `forget` drops what was learnt before,
+    and what is being asked meanwhile is not kept.
+    """
+
+    def __init__(
+        self,
+        contracts: ContractStore,
+        dependencies: Dependencies,
+        reader: Reader,
+        *,
+        clock: Clock,
+        max_stale_seconds: float = MAX_STALE_SECONDS,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(contracts, dependencies, reader, clock=clock)
+        self._max_stale_seconds = max_stale_seconds
+        self._now = now
+        self._known: OrderedDict[tuple[TenantId, Reference], _Remembered] = OrderedDict()
+        self._num_characters = 0
+        self._asking: dict[tuple[TenantId, Reference], Future[Found | BaseException]] = {}
+
+    def forget(self, tenant: TenantId) -> None:
+        """Drop what the tenant was told, and what others were told of its shared contracts.
+
+        That others were told of nothing is not dropped: how quickly they are answered must not follow what a tenant
+        does with what they cannot see.
+        """
+        for key, known in list(self._known.items()):
+            if key[0] == tenant or (known.found is not None and known.found.contract.tenant == tenant):
+                self._drop(key)
+        for key in [key for key in self._asking if key[0] == tenant]:
+            del self._asking[key]
+
+    async def _find(self, reference: Reference, viewer: TenantId) -> Found:
+        key = (viewer, reference)
+        while True:
+            known = self._known.get(key)
+            if known is not None and self._now() < known.until:
+                self._known.move_to_end(key)
+                return known.found
+            asking = self._asking.get(key)
+            if asking is None:
+                return await self._ask(key)
+            await wait({asking})  # not the future itself: one who leaves would cancel it for all
+            answer = asking.result()
+            if not isinstance(answer, BaseException):
+                return answer
+            # Whoever asked was cancelled or failed; each of the others finds out for itself.
+
+    async def _ask(self, key: tuple[TenantId, Reference]) -> Found:
+        asking: Future[Found | BaseException] = get_running_loop().create_future()
+        self._asking[key] = asking
+        began = self._now()
+        try:
+            found = await super()._find(key[1], key[0])
+        except BaseException as error:
+            asking.set_result(error)
+            raise
+        else:
+            asking.set_result(found)
+            if self._asking.get(key) is asking:  # nothing was changed since the question was put
+                self._keep(key, found, until=began + self._max_stale_seconds)
+            return found
+        finally:
+            if self._asking.get(key) is asking:
+                del self._asking[key]
+
+    def _keep(self, key: tuple[TenantId, Reference], found: Found, *, until: float) -> None:
+        self._drop(key)
+        num_characters = _num_characters(found)
+        self._known[key] = _Remembered(found=found, until=until, num_characters=num_characters)
+        self._num_characters += num_characters
+        while len(self._known) > MAX_REMEMBERED or self._num_characters > MAX_REMEMBERED_CHARACTERS:
+            self._drop(next(iter(self._known)))
+
+    def _drop(self, key: tuple[TenantId, Reference]) -> None:
+        known = self._known.pop(key, None)
+        if known is not None:
+            self._num_characters -= known.num_characters
 
 
-def _check_served(found: ServedRevision, text: str, signature: SignatureStatus) -> None:
-    match found.status.state:
-        case RevisionState.DRAFT:
-            raise StateError("draft_revision", f"{text[:320]!r} is a draft: it is served once it is active")
-        case RevisionState.SUNSET:
-            raise StateError("sunset_revision", f"{text[:320]!r} is no longer served")
-        case RevisionState.ACTIVE | RevisionState.DEPRECATED:
-            pass
-    if found.alias is None or signature is SignatureStatus.SIGNED:
-        return
-    if demands_of(found.policy, found.contract.contract_class, found.alias.alias).signature:
-        why = "none of its signatures counts any more" if signature is SignatureStatus.REVOKED else "it has none"
-        raise SignatureRequiredError(f"{text[:320]!r} is served only under a live signature, and {why}")
-
-
-def _spelled(revision: Revision) -> str:
-    return f"{revision.name}@{revision.number}"
+def _num_characters(found: Found) -> int:
+    if not isinstance(found, ServedRevision):
+        return 0
+    return len(found.revision.source_text) + len(found.revision.canonical_text)

@@ -10,18 +10,18 @@ from datetime import datetime
 from typing import Final
 
 from policy.roles import Action
-from registry.errors import InvalidNameError, InvalidSignatureError, NotFoundError, StateError
+from registry.errors import InvalidNameError, InvalidSignatureError, StateError
 from registry.identifiers import PrincipalId, RevisionNumber, SigningKeyId, TenantId
 from registry.naming import ByNumber
-from registry.notes import checked_note
 from registry.permissions import Permissions, reference_to_contract, require
 from registry.public_keys import public_key_text, read_public_key, signing_key_id
-from registry.resolution import Clock, Resolver
+from registry.resolution import Clock, Resolving
 from registry.revision import Actor, ResolvedRevision, Signature, SignatureStatus, SigningKey
 from registry.signatures import is_live, signing_payload, status_of, verify
+from registry.store.notes import checked_note
 from registry.store.signatures import SignatureStore
 
-MAX_LABEL_CHARACTERS: Final = 128
+MAX_PRINCIPAL_CHARACTERS: Final = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class SignedBy:
 class Signing:
     """Signing payloads out, signatures in; keys trusted and revoked."""
 
-    def __init__(self, permissions: Permissions, store: SignatureStore, resolver: Resolver, *, clock: Clock) -> None:
+    def __init__(self, permissions: Permissions, store: SignatureStore, resolver: Resolving, *, clock: Clock) -> None:
         self._permissions = permissions
         self._store = store
         self._resolver = resolver
@@ -69,7 +69,7 @@ class Signing:
         contract = await self._permissions.owned(actor, name, Action.SIGN)
         revision = (await self._permissions.revision(contract, number)).revision
         at = self._clock()
-        key = next((key for key in await self._store.keys(actor.tenant) if key.key_id == key_id), None)
+        key = await self._store.key(actor.tenant, key_id)
         if key is None:
             raise InvalidSignatureError(f"no key {key_id[:80]!r} is trusted here")
         if not is_live(key, at):
@@ -77,14 +77,14 @@ class Signing:
         verify(b64decode(key.public_key, validate=True), signing_payload(revision), signature)
         if any(kept.key_id == key_id for kept, _ in await self._store.signatures(revision.revision_id)):
             raise StateError("already_signed", f"the key {key_id} has signed this revision already")
-        kept = Signature(
+        new = Signature(
             revision_id=revision.revision_id,
             key_id=key_id,
             signature=signature,
             signed_by=actor.principal,
             signed_at=at,
         )
-        await self._store.add_signature(actor, kept, at=at)
+        kept = await self._store.add_signature(actor, contract.name, number, new)
         self._resolver.forget(actor.tenant)
         return kept
 
@@ -97,9 +97,17 @@ class Signing:
         principal: PrincipalId,
         expires_at: datetime | None = None,
     ) -> SigningKey:
-        """Trust a public key from now on. Raises `ForbiddenError`, `InvalidSignatureError`, `StateError`."""
+        """Trust a public key from now on.
+
+        Raises `ForbiddenError`, `InvalidNameError`, `InvalidSignatureError`, `StateError` (`known_key`, `key_revoked`,
+        `too_many_keys`).
+        """
         require(actor, Action.TRUST_KEY)
         raw = read_public_key(public_key)
+        checked_note("a principal", principal)
+        if not principal or len(principal) > MAX_PRINCIPAL_CHARACTERS:
+            reason = f"it has 1 to {MAX_PRINCIPAL_CHARACTERS} characters"
+            raise InvalidNameError("a principal", principal, reason=reason)
         at = self._clock()
         if expires_at is not None and (expires_at.tzinfo is None or expires_at <= at):
             raise InvalidNameError("an expiry", expires_at.isoformat(), reason="it is a time to come, with its zone")
@@ -107,28 +115,26 @@ class Signing:
             key_id=signing_key_id(raw),
             tenant=actor.tenant,
             public_key=public_key_text(raw),
-            label=checked_note("a label", label, max_characters=MAX_LABEL_CHARACTERS),
-            principal=PrincipalId(checked_note("a principal", principal, max_characters=MAX_LABEL_CHARACTERS)),
+            label=label,
+            principal=principal,
             added_at=at,
             expires_at=expires_at,
         )
-        known = next((known for known in await self._store.keys(actor.tenant) if known.key_id == key.key_id), None)
-        if known is not None and known.revoked_at is not None:
-            raise StateError("revoked_key", f"the key {key.key_id} was revoked, and does not come back")
-        if known is not None:
+        known = await self._store.key(actor.tenant, key.key_id)
+        if known is not None and known.revoked_at is None:
             raise StateError("known_key", f"the key {key.key_id} is trusted already")
-        await self._store.add_key(actor, key, at=at)
-        return key
+        return await self._store.add_key(actor, key)
 
     async def revoke_key(self, actor: Actor, key_id: SigningKeyId, *, reason: str) -> SigningKey:
-        """End trust in a key and in every signature it made, whenever that was."""
+        """End trust in a key and in every signature it made, whenever that was.
+
+        Raises `NotFoundError`, `StateError` (`key_revoked`): the first reason stands.
+        """
         require(actor, Action.TRUST_KEY)
-        known = next((known for known in await self._store.keys(actor.tenant) if known.key_id == key_id), None)
-        if known is None:
-            raise NotFoundError("signing key", key_id)
-        if known.revoked_at is not None:
-            raise StateError("revoked_key", f"the key {key_id} was revoked before")
-        key = await self._store.revoke_key(actor, key_id, reason=checked_note("a reason", reason), at=self._clock())
+        known = await self._store.key(actor.tenant, key_id)
+        if known is not None and known.revoked_at is not None:
+            raise StateError("key_revoked", f"the key {key_id} has been revoked already")
+        key = await self._store.revoke_key(actor, key_id, reason=reason, at=self._clock())
         self._resolver.forget(actor.tenant)
         return key
 

@@ -4,12 +4,13 @@ Whether the actor may do it is known before: roles and ownership are the service
 the database can answer (numbers, preconditions, what still refers to what) is answered here, under lock.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import and_, case, not_, select
 
 from registry.audit import AuditAction
-from registry.contract import ContractDigest
+from registry.contract import ContractDigest, JsonValue
 from registry.identifiers import AliasName, ContractName, RevisionId, RevisionNumber, SchemaId, TenantId
 from registry.naming import Reference
 from registry.revision import Actor, Alias, Contract, RevisionState
@@ -224,6 +225,26 @@ class ContractStore:
             return tuple(rows.stored(row) for row in await session.execute(statement))
 
     @retried
+    async def dependents_of_contract(self, tenant: TenantId, name: ContractName) -> tuple[StoredRevision, ...]:
+        """Live revisions, of any tenant, that refer to any of a contract's and are not its own; the tenant's first.
+
+        At most `MAX_DEPENDENTS`, oldest first among each.
+        """
+        needed = REVISIONS.alias("needed")
+        own = and_(REVISIONS.c.tenant == tenant, REVISIONS.c.name == name)
+        statement = (
+            select_revisions()
+            .join(DEPENDENCIES, DEPENDENCIES.c.revision_id == REVISIONS.c.revision_id)
+            .join(needed, needed.c.revision_id == DEPENDENCIES.c.dependency_id)
+            .where(needed.c.tenant == tenant, needed.c.name == name, STATUSES.c.tombstoned_at.is_(None), not_(own))
+            .order_by(case((REVISIONS.c.tenant == tenant, 0), else_=1), REVISIONS.c.created_at, REVISIONS.c.revision_id)
+            .limit(MAX_DEPENDENTS)
+        )
+        async with self._database.looking() as session:
+            found = (rows.stored(row) for row in await session.execute(statement))
+            return tuple({each.revision.revision_id: each for each in found}.values())
+
+    @retried
     async def set_state(
         self,
         actor: Actor,
@@ -283,9 +304,12 @@ class ContractStore:
         must_be_new: bool,
         reason: str,
         action: AuditAction = AuditAction.ALIAS_MOVED,
+        details: Mapping[str, JsonValue] | None = None,
         at: datetime,
     ) -> Alias:
         """Point an alias to a revision; a draft is activated by it, in the same transaction.
+
+        `details` are added to the audit event's.
 
         Raises:
             NotFoundError, TombstonedError: no such contract or revision, or no more.
@@ -305,6 +329,7 @@ class ContractStore:
                 reason=reason,
                 action=action,
                 at=at,
+                extra=dict(details or {}),
             )
 
     @retried
