@@ -1,1 +1,1 @@
-"""Whether one contract can take another's place: proofs, witnesses, and an honest "unknown"."""
+"""What a change of a contract allows or forbids: proved, shown by a document, or said to be unknown."""

@@ -1,0 +1,285 @@
+"""A value that some terms allow and others refuse, or the proof that there is none.
+
+Goals are solved type by type. Within a type, what must hold is split into atoms, which the type's own solver decides
+together, and choices. A value is made from the atoms alone first; only a choice that this value fails is branched on,
+so the many choices that do not matter (the other branches of a `oneOf`) cost one evaluation each.
+
+Recursion: a goal inside itself is taken to be empty. That is right, because of the values that solve a goal a
+smallest one never holds another. An outcome that rests on it is not kept for other goals.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from math import inf
+from typing import Final, TypeAlias
+
+from registry.compatibility.arrays import solve_array
+from registry.compatibility.budgeting import Spending
+from registry.compatibility.evaluated import TooManyConditionsError
+from registry.compatibility.formulas import (
+    FALSE,
+    TRUE,
+    All,
+    Any,
+    Atom,
+    Cases,
+    ExactlyOne,
+    Formula,
+    OneOf,
+    Wants,
+    negated,
+)
+from registry.compatibility.keyword_formulas import JsonType, KeywordFormulas
+from registry.compatibility.numbers import solve_number
+from registry.compatibility.objects import solve_object
+from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure, worst
+from registry.compatibility.strings import solve_string
+from registry.compatibility.terms import TermId, Terms
+from registry.compatibility.truth import Ternary, Truth, all_of
+from registry.contract import JsonValue
+from registry.parsing import parse_json
+
+Goal: TypeAlias = frozenset[Wants]
+
+_TYPES: Final = (
+    JsonType.NUMBER, JsonType.STRING, JsonType.BOOLEAN, JsonType.NULL, JsonType.ARRAY, JsonType.OBJECT,
+)  # fmt: skip
+"""Scalars first: the shorter witness is the better one."""
+
+MAX_CLOSINGS: Final = 24
+"""Reasons that are kept; a proof may rest on thousands."""
+
+_CONTRADICTION: Final = Empty(reason="one subschema would have to allow and to refuse the value")
+_OTHER_TYPE: Final = Empty(reason="no value of this type is allowed")
+
+
+class Solver:
+    """Solves goals over one set of terms, and remembers what it found."""
+
+    def __init__(self, terms: Terms, formulas: KeywordFormulas, truth: Truth, spending: Spending) -> None:
+        self.terms = terms
+        self.truth = truth
+        self.spending = spending
+        self._formulas = formulas
+        self.closings: dict[str, None] = {}
+        """Why cases were closed, each reason once, in order."""
+        self._known: dict[Goal, Outcome] = {}
+        self._open: dict[Goal, int] = {}
+        self._lowest: float = inf
+        """The outermost open goal that the outcome under way rests on."""
+
+    def solve(self, goal: Goal) -> Outcome:
+        """A value that is as all of the goal wants it. Raises `BudgetSpentError`."""
+        known = self._known.get(goal)
+        if known is not None:
+            return known
+        if goal in self._open:
+            self._lowest = min(self._lowest, self._open[goal])
+            return Empty(reason="only a value without an end would do")
+        if len(self._open) >= self.spending.budget.max_depth:
+            return Unsure(reason="the contracts are nested too deeply")
+        self.spending.step()
+        depth = len(self._open)
+        outside, self._lowest = self._lowest, inf
+        self._open[goal] = depth
+        try:
+            outcome = self._solve(goal)
+        finally:
+            del self._open[goal]
+        if self._lowest >= depth or not isinstance(outcome, Empty):
+            self._known[goal] = outcome
+        self._lowest = min(outside, self._lowest if self._lowest < depth else inf)
+        return outcome
+
+    def solve_string(self, formulas: Iterable[Formula]) -> Outcome:
+        """A string for which all formulas hold: the name of a member."""
+        return self._explore(JsonType.STRING, _Case(), list(formulas))
+
+    def unlike(self, value: JsonValue) -> Wants:
+        """Every other value is wanted."""
+        return Wants(term=self.terms.constant([value]), positive=False)
+
+    def _solve(self, goal: Goal) -> Outcome:
+        if any(Wants(term=wanted.term, positive=not wanted.positive) in goal for wanted in goal):
+            return _CONTRADICTION
+        listed = self._listed(goal)
+        if listed is not None:
+            return self._first_of(listed, tuple(goal))
+        outcomes: list[Outcome] = []
+        for json_type in _TYPES:
+            try:
+                outcome = self._explore(json_type, _Case(), list(goal))
+            except TooManyConditionsError:
+                outcome = Unsure(reason="too many subschemas decide what an `unevaluated…` keyword speaks of")
+            if isinstance(outcome, Found):
+                return outcome
+            if not isinstance(outcome, Empty) or outcome != _OTHER_TYPE:
+                outcomes.append(outcome)
+        return worst(outcomes, "no value of any type is left") if outcomes else _OTHER_TYPE
+
+    def _listed(self, goal: Goal) -> list[JsonValue] | None:
+        """The values of an `enum` or `const` that a wanted term has itself."""
+        for wanted in goal:
+            if wanted.positive:
+                assertions = self.terms[wanted.term].assertions
+                if "const" in assertions:
+                    return [assertions["const"]]
+                values = assertions.get("enum")
+                if isinstance(values, list):
+                    return values
+        return None
+
+    def holds_all(self, formulas: Iterable[Formula], value: JsonValue) -> Ternary:
+        """Whether all formulas hold for a value of their type."""
+        try:
+            return all_of(self.truth.of(formula, value) for formula in formulas)
+        except TooManyConditionsError:
+            return None
+
+    def _explore(self, json_type: JsonType, case: "_Case", pending: list[Formula]) -> Outcome:
+        self.spending.step()
+        grown = self._grown(json_type, case, pending)
+        if isinstance(grown, Empty):
+            return grown
+        outcome = self._from_atoms(json_type, grown)
+        if isinstance(outcome, Empty):
+            if len(self.closings) < MAX_CLOSINGS:
+                self.closings[f"{json_type.value}: {outcome.reason}"] = None
+            return outcome
+        failing = list(grown.choices)
+        if isinstance(outcome, Found):
+            made = outcome.value
+            failing = [choice for choice in failing if self.holds_all((choice,), made) is not True]
+            if not failing and self.holds_all((*grown.wanted, *grown.atoms), made) is not True:
+                return Unsure(reason="a value that was made did not do")
+        if not failing:
+            return outcome
+        chosen = min(failing, key=_breadth)
+        rest = tuple(choice for choice in grown.choices if choice is not chosen)
+        left = replace(grown, choices=rest)
+        outcomes: list[Outcome] = []
+        for part in _branches(chosen):
+            outcome = self._explore(json_type, left, [part])
+            if isinstance(outcome, Found):
+                return outcome
+            outcomes.append(outcome)
+        return worst(outcomes, "every way to choose is closed")
+
+    def _grown(self, json_type: JsonType, case: "_Case", pending: list[Formula]) -> "_Case | Empty":
+        """The case with more formulas, or how they contradict it."""
+        wanted, atoms, choices = dict(case.wanted), dict(case.atoms), list(case.choices)
+        while pending:
+            formula = pending.pop()
+            match formula:
+                case Wants(term=term, positive=positive):
+                    if negated(formula) in wanted:
+                        return _CONTRADICTION
+                    if formula not in wanted:
+                        wanted[formula] = None
+                        own = self._formulas.of(term, json_type)
+                        pending.append(own if positive else negated(own))
+                case All(parts=parts):
+                    pending.extend(parts)
+                case Any(parts=parts):
+                    left = [part for part in parts if part != FALSE and not _is_closed(part, wanted, atoms)]
+                    if not left:
+                        return _OTHER_TYPE if not parts else _CONTRADICTION
+                    if TRUE not in left:
+                        if len(left) == 1:
+                            pending.append(left[0])
+                        else:
+                            choices.append(Any(parts=tuple(left)))
+                case Cases() | ExactlyOne():
+                    choices.append(formula)
+                case _:
+                    if negated(formula) in atoms:
+                        return _CONTRADICTION
+                    atoms[formula] = None
+        return _Case(wanted=wanted, atoms=atoms, choices=tuple(choices))
+
+    def _from_atoms(self, json_type: JsonType, case: "_Case") -> Outcome:
+        listed = [atom for atom in case.atoms if isinstance(atom, OneOf) and atom.positive]
+        if listed:
+            values = [parse_json(text, max_bytes=1 << 26, max_nesting=512) for text in listed[0].texts]
+            formulas = (*case.wanted, *case.atoms, *case.choices)
+            return self._first_of(values, formulas)
+        match json_type:
+            case JsonType.NULL:
+                return self._first_of([None], tuple(case.atoms))
+            case JsonType.BOOLEAN:
+                return self._first_of([True, False], tuple(case.atoms))
+            case JsonType.NUMBER:
+                return solve_number(case.atoms)
+            case JsonType.STRING:
+                return solve_string(case.atoms, self.spending, self.truth.of)
+            case JsonType.ARRAY:
+                return solve_array(case.atoms, self)
+            case JsonType.OBJECT:
+                return solve_object(case.atoms, self)
+
+    def _first_of(self, values: Iterable[JsonValue], formulas: tuple[Formula, ...]) -> Outcome:
+        is_sure = True
+        for value in values:
+            self.spending.step()
+            held = self.holds_all(formulas, value)
+            if held is True:
+                return Found(value=value)
+            is_sure = is_sure and held is False
+        return Empty(reason="none of the listed values is left") if is_sure else Unsure(reason="a value was not judged")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """One way through the choices so far: what is wanted, what the atoms are, which choices are still open."""
+
+    wanted: dict[Wants, None] = field(default_factory=dict)
+    atoms: dict[Atom, None] = field(default_factory=dict)
+    choices: tuple[Formula, ...] = ()
+
+
+def _is_closed(part: Formula, wanted: dict[Wants, None], atoms: dict[Atom, None]) -> bool:
+    """Whether the part is the very opposite of what already holds."""
+    match part:
+        case Wants():
+            return negated(part) in wanted
+        case All() | Any() | Cases() | ExactlyOne():
+            return False
+        case _:
+            return negated(part) in atoms
+
+
+def _breadth(choice: Formula) -> int:
+    match choice:
+        case Any(parts=parts):
+            return len(parts)
+        case Cases(cases=cases):
+            return len(cases)
+        case ExactlyOne(terms=terms, positive=True):
+            return len(terms)
+        case ExactlyOne(terms=terms):
+            return 1 + len(terms) * len(terms) // 2
+        case _:
+            return 1
+
+
+def _branches(choice: Formula) -> Iterable[Formula]:
+    """The ways to make a choice true; together they are all there are."""
+    match choice:
+        case Any(parts=parts):
+            return parts
+        case Cases(cases=cases):
+            return [All(parts=case) for case in cases]
+        case ExactlyOne(terms=terms, positive=True):
+            places = range(len(terms))
+            return [All(parts=tuple(_wants(terms[i], positive=i == own) for i in places)) for own in places]
+        case ExactlyOne(terms=terms):
+            none = All(parts=tuple(_wants(term, positive=False) for term in terms))
+            pairs = [All(parts=tuple(_wants(t, positive=True) for t in pair)) for pair in combinations(terms, 2)]
+            return [none, *pairs]
+        case _:
+            return [choice]
+
+
+def _wants(term: TermId, *, positive: bool) -> Wants:
+    return Wants(term=term, positive=positive)
