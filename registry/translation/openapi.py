@@ -44,6 +44,8 @@ def lift_components(rewriting: Rewriting) -> None:
     rewriting.set_aside("components", "components/schemas -> $defs, the rest left out")
     if definitions:
         rewriting.members["$defs"] = definitions
+        if "$defs" not in rewriting.source:
+            rewriting.origins["$defs",] = ("components", "schemas")
 
 
 def refuse_beyond_openapi_3_0(rewriting: Rewriting) -> None:

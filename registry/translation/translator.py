@@ -53,7 +53,7 @@ def dialect_for(schema: JsonValue, declared: Dialect | None) -> Dialect | Reject
     if dialect is None:
         message = f"The dialect {uri[:200]!r} is not known; 2020-12 is."
     elif declared is not None and dialect is not declared:
-        message = f"`$schema` says {dialect.value}, and the contract was sent as {declared.value}; let them agree."
+        message = f"`$schema` says {dialect.value}, and it was declared to be {declared.value}; let them agree."
     else:
         return dialect
     return Rejection(code=RejectionCode.UNSUPPORTED_DIALECT, message=message, pointer="/$schema", keyword="$schema")

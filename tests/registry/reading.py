@@ -10,6 +10,7 @@ from policy.enforcement import EnforcementPolicy, Unknown
 from policy.limits import TENANT, LimitClass
 from policy.rejection import Rejection, RejectionCode
 from registry.contract import CanonicalContract, JsonValue
+from registry.dialects import Dialect
 from registry.errors import ContractRejectedError
 from registry.json_schema import read_json_schema
 from registry.parsing import parse_json
@@ -30,10 +31,11 @@ def read(
     limits: LimitClass = TENANT,
     policy: EnforcementPolicy = STRICT,
     documents: Mapping[str, Any] | None = None,
+    dialect: Dialect | None = None,
 ) -> CanonicalContract:
     """The contract that a schema is."""
     approved = {uri: parsed(document) for uri, document in (documents or {}).items()}
-    return read_json_schema(parsed(schema), limits=limits.contract, policy=policy, documents=approved)
+    return read_json_schema(parsed(schema), limits=limits.contract, policy=policy, documents=approved, dialect=dialect)
 
 
 def refusals(
@@ -42,10 +44,11 @@ def refusals(
     limits: LimitClass = TENANT,
     policy: EnforcementPolicy = STRICT,
     documents: Mapping[str, Any] | None = None,
+    dialect: Dialect | None = None,
 ) -> tuple[Rejection, ...]:
     """Why a schema is refused."""
     with pytest.raises(ContractRejectedError) as caught:
-        read(schema, limits=limits, policy=policy, documents=documents)
+        read(schema, limits=limits, policy=policy, documents=documents, dialect=dialect)
     return caught.value.rejections
 
 
@@ -55,8 +58,9 @@ def refusal(
     limits: LimitClass = TENANT,
     policy: EnforcementPolicy = STRICT,
     documents: Mapping[str, Any] | None = None,
+    dialect: Dialect | None = None,
 ) -> tuple[RejectionCode, str]:
     """Code and pointer of the only reason."""
-    found = refusals(schema, limits=limits, policy=policy, documents=documents)
+    found = refusals(schema, limits=limits, policy=policy, documents=documents, dialect=dialect)
     assert len(found) == 1, found
     return found[0].code, found[0].pointer
