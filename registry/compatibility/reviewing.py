@@ -155,7 +155,7 @@ def _replaced(pair: SchemaPair, place: Place) -> Draft | None:
         message = "what was forbidden is now allowed" if old.allows_nothing else "what was allowed is now forbidden"
     elif (_is_anything(old), _is_anything(new)) in kinds:
         kind, message = kinds[_is_anything(old), _is_anything(new)]
-    elif old.keywords.isdisjoint(new.keywords):
+    elif old.keywords.isdisjoint(new.keywords) and not old.keywords | new.keywords <= {"anyOf", "oneOf"}:
         kind, message = ChangeKind.SCHEMA_REPLACED, "the schema was replaced by another"
     else:
         return None
