@@ -1,10 +1,14 @@
 """Reading a contract of any kind: one entry, one kind of result, one kind of refusal."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from policy.enforcement import EnforcementPolicy
 from policy.limits import ContractLimits
+from policy.rejection import Rejection, RejectionCode
 from registry.contract import CanonicalContract, ContractKind, JsonValue
+from registry.dialects import Dialect
+from registry.errors import ContractRejectedError
 from registry.kinds.choice import read_choice
 from registry.kinds.gbnf import read_gbnf
 from registry.kinds.lark import read_lark
@@ -12,6 +16,8 @@ from registry.kinds.regex import read_regex
 from registry.kinds.structural_tag import read_structural_tag
 from registry.kinds.terms import NO_DOCUMENTS, Terms
 from registry.kinds.tool_set import read_tool_set
+
+_WITHOUT_SCHEMAS: Final = frozenset({ContractKind.REGEX, ContractKind.GBNF, ContractKind.CHOICE})
 
 
 def read_contract(
@@ -25,10 +31,11 @@ def read_contract(
 ) -> CanonicalContract:
     """The contract that `value` is: a string for regex, Lark and GBNF, a list for choices and tools, else an object.
 
-    `documents` are approved for references of schemas, by absolute URI, wherever the schemas stand.
+    `documents` are approved for references of schemas, by absolute URI, wherever the schemas stand; `dialect` says what
+    schemas without `$schema` are written in.
     Raises `ContractRejectedError`.
     """
-    terms = Terms(limits=limits, policy=policy, documents=documents, dialect=dialect)
+    terms = Terms(limits=limits, policy=policy, documents=documents, dialect=_dialect(kind, dialect))
     match kind:
         case ContractKind.JSON_SCHEMA:
             return terms.schema(value)
@@ -44,3 +51,20 @@ def read_contract(
             return read_structural_tag(value, terms)
         case ContractKind.TOOL_SET:
             return read_tool_set(value, terms)
+
+
+def _dialect(kind: ContractKind, name: str | None) -> Dialect | None:
+    """The dialect of that name. What is not known is never read as another one."""
+    if name is None:
+        return None
+    if kind in _WITHOUT_SCHEMAS:
+        raise _unsupported(f"A contract of kind {kind.value} holds no schemas, and has no dialect.")
+    try:
+        return Dialect(name)
+    except ValueError:
+        known = ", ".join(dialect.value for dialect in Dialect)
+    raise _unsupported(f"There is no dialect {name[:64]!r} here; dialects are {known}.")
+
+
+def _unsupported(message: str) -> ContractRejectedError:
+    return ContractRejectedError((Rejection(code=RejectionCode.UNSUPPORTED_DIALECT, message=message),))

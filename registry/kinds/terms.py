@@ -8,6 +8,7 @@ from typing import Final
 from policy.enforcement import EnforcementPolicy
 from policy.limits import ContractLimits
 from registry.contract import CanonicalContract, JsonValue
+from registry.dialects import Dialect
 from registry.errors import ContractRejectedError
 from registry.json_schema import read_json_schema
 from registry.kinds.faults import moved
@@ -22,12 +23,14 @@ class Terms:
     limits: ContractLimits
     policy: EnforcementPolicy
     documents: Mapping[str, JsonValue] = field(default_factory=lambda: NO_DOCUMENTS)
-    dialect: str | None = None
+    dialect: Dialect | None = None
     """What a schema without `$schema` is written in; `None` is 2020-12."""
 
     def schema(self, value: JsonValue, *, pointer: str = "") -> CanonicalContract:
         """The schema that stands at `pointer`. Raises `ContractRejectedError`, with pointers into the whole."""
         try:
-            return read_json_schema(value, limits=self.limits, policy=self.policy, documents=self.documents)
+            return read_json_schema(
+                value, limits=self.limits, policy=self.policy, documents=self.documents, dialect=self.dialect
+            )
         except ContractRejectedError as error:
             raise moved(error, pointer) from error
