@@ -53,7 +53,7 @@ def test_a_key_is_named_by_its_content() -> None:
 
 
 def test_keys_of_other_algorithms_are_refused_by_name() -> None:
-    others = [
+    others: list[rsa.RSAPublicKey | ec.EllipticCurvePublicKey | x25519.X25519PublicKey] = [
         rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key(),
         ec.generate_private_key(ec.SECP256R1()).public_key(),
         x25519.X25519PrivateKey.generate().public_key(),
