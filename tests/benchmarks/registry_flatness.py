@@ -1,0 +1,125 @@
+"""Do registering and resolving stay flat? Prints, for both databases, medians of the first and the last thousand.
+
+    python -m tests.benchmarks.registry_flatness [REVISIONS]
+
+Two shapes: all revisions under one name, and each under a name of its own. `serving` is asked by alias, by number and
+by digest while the registry grows, of a revision registered a moment ago and of one picked from all there are.
+"""
+
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+from policy.enforcement import EnforcementPolicy
+from policy.roles import ALL_ROLES
+from registry.contract import AnnotationDigest, ContractDigest, ContractKind
+from registry.identifiers import AliasName, ContractName, PrincipalId, RevisionNumber, TenantId
+from registry.naming import ByAlias, ByDigest, ByNumber, Reference
+from registry.revision import Actor, RevisionState
+from registry.store.contracts import ContractStore
+from registry.store.database import Database
+from registry.store.records import BareContract, NewRevision, Sameness
+from tests.postgres import find_programs, running_postgres
+
+TENANT = TenantId("acme")
+ACTOR = Actor(tenant=TENANT, principal=PrincipalId("bench"), roles=ALL_ROLES)
+SOURCE = '{"type":"object","properties":{"number":{"type":"integer"},"text":{"type":"string","maxLength":100}}}'
+PROD = AliasName("prod")
+
+
+def _digest(index: int) -> str:
+    return f"sha256:{index:064x}"
+
+
+def _new(name: ContractName, index: int) -> NewRevision:
+    return NewRevision(
+        name=name,
+        kind=ContractKind.JSON_SCHEMA,
+        digest=ContractDigest(_digest(index)),
+        annotation_digest=AnnotationDigest(_digest(0)),
+        source_text=SOURCE,
+        source_digest=_digest(index),
+        canonical_text=SOURCE,
+        policy=EnforcementPolicy(),
+        state=RevisionState.ACTIVE,
+    )
+
+
+async def _measure(url: str, num_revisions: int, *, one_name: bool) -> dict[str, list[float]]:
+    database = await Database.open(url)
+    store = ContractStore(database)
+    times: dict[str, list[float]] = {"register": [], "alias": [], "number": [], "digest": []}
+    choose = random.Random(0)
+    try:
+        for index in range(1, num_revisions + 1):
+            name = ContractName("one" if one_name else f"contract-{index}")
+            latest = RevisionNumber(index - 1) if one_name and index > 1 else None
+            new = _new(name, index)
+            begun = time.perf_counter()
+            made = await store.register(ACTOR, new, same=Sameness.CONTENT, expected_latest=latest, at=datetime.now(UTC))
+            times["register"].append(time.perf_counter() - begun)
+            if made.revision.number == 1:
+                await store.move_alias(
+                    ACTOR, name, PROD, made.revision.number,
+                    expected_version=None, must_be_new=True, reason="", at=datetime.now(UTC),
+                )  # fmt: skip
+            some = choose.randint(1, index)
+            old = ContractName("one" if one_name else f"contract-{some}")
+            number = RevisionNumber(some if one_name else 1)
+            await _time(store, times["alias"], ByAlias(name=old, alias=PROD))
+            await _time(store, times["number"], ByNumber(name=old, number=number))
+            await _time(store, times["digest"], ByDigest(digest=ContractDigest(_digest(some))))
+    finally:
+        await database.close()
+    return times
+
+
+async def _time(store: ContractStore, times: list[float], reference: Reference) -> None:
+    begun = time.perf_counter()
+    found = await store.serving(TENANT, reference)
+    times.append(time.perf_counter() - begun)
+    if found is None or isinstance(found, BareContract):
+        raise AssertionError(f"{reference} was not found")
+
+
+def _report(title: str, times: dict[str, list[float]]) -> None:
+    for what, all_times in times.items():
+        part = min(1000, len(all_times) // 2)
+        first, last = median(all_times[:part]) * 1000, median(all_times[-part:]) * 1000
+        print(f"{title:32} {what:10} first {first:7.3f} ms   last {last:7.3f} ms   ratio {last / first:5.2f}")
+
+
+@asynccontextmanager
+async def _urls() -> AsyncIterator[list[tuple[str, Callable[[], str]]]]:
+    with tempfile.TemporaryDirectory() as directory:
+        files = iter(range(100))
+        kinds: list[tuple[str, Callable[[], str]]] = [
+            ("SQLite", lambda: f"sqlite+aiosqlite:///{Path(directory) / f'{next(files)}.db'}")
+        ]
+        programs = find_programs()
+        if programs is None:
+            print("PostgreSQL is not installed; only SQLite is measured")
+            yield kinds
+            return
+        with running_postgres(programs) as server:
+            yield [*kinds, ("PostgreSQL", server.make_database)]
+
+
+async def main(num_revisions: int) -> None:
+    """Measure and print."""
+    async with _urls() as kinds:
+        for database, make in kinds:
+            for one_name in (True, False):
+                shape = "one name" if one_name else "many names"
+                _report(f"{database}, {shape}", await _measure(make(), num_revisions, one_name=one_name))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000))
