@@ -14,7 +14,7 @@ from registry.kinds.gbnf import read_gbnf
 from registry.kinds.lark import read_lark
 from registry.kinds.regex import read_regex
 from registry.kinds.structural_tag import read_structural_tag
-from registry.kinds.terms import NO_DOCUMENTS, Terms
+from registry.kinds.terms import NO_DIALECTS, NO_DOCUMENTS, Terms
 from registry.kinds.tool_set import read_tool_set
 
 _WITHOUT_SCHEMAS: Final = frozenset({ContractKind.REGEX, ContractKind.GBNF, ContractKind.CHOICE})
@@ -28,14 +28,21 @@ def read_contract(
     policy: EnforcementPolicy,
     documents: Mapping[str, JsonValue] = NO_DOCUMENTS,
     dialect: str | None = None,
+    document_dialects: Mapping[str, Dialect] = NO_DIALECTS,
 ) -> CanonicalContract:
     """The contract that `value` is: a string for regex, Lark and GBNF, a list for choices and tools, else an object.
 
-    `documents` are approved for references of schemas, by absolute URI, wherever the schemas stand; `dialect` says what
-    schemas without `$schema` are written in.
+    `documents` are approved for references of schemas, by absolute URI, wherever the schemas stand; `dialect`, and
+    `document_dialects` by URI, say what schemas without `$schema` are written in.
     Raises `ContractRejectedError`.
     """
-    terms = Terms(limits=limits, policy=policy, documents=documents, dialect=_dialect(kind, dialect))
+    terms = Terms(
+        limits=limits,
+        policy=policy,
+        documents=documents,
+        dialect=_dialect(kind, dialect),
+        document_dialects=document_dialects,
+    )
     match kind:
         case ContractKind.JSON_SCHEMA:
             return terms.schema(value)

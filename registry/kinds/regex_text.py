@@ -10,22 +10,30 @@ _PLAIN: Final = frozenset(" !\"#%',/:;<=>@_`&~")
 
 def write_regex(node: PatternNode) -> str:
     """The text of a tree without anchors; every caller's spelling of one tree gives one text."""
+    node = _simple(node)
     match node:
         case Characters():
             return _characters(node)
         case Anchor():
             raise ValueError("a full match has no anchors")
         case Sequence():
+            parts = map(_simple, node.parts)
             return "".join(
-                f"(?:{write_regex(part)})" if isinstance(part, Choice) else write_regex(part) for part in node.parts
+                f"(?:{write_regex(part)})" if isinstance(part, Choice) else write_regex(part) for part in parts
             )
         case Choice():
             return "|".join(map(write_regex, node.branches))
         case Repeat():
             inner = write_regex(node.node)
-            return (inner if isinstance(node.node, Characters) else f"(?:{inner})") + quantifier(
-                node.minimum, node.maximum
-            )
+            is_atom = isinstance(_simple(node.node), Characters)
+            return (inner if is_atom else f"(?:{inner})") + quantifier(node.minimum, node.maximum)
+
+
+def _simple(node: PatternNode) -> PatternNode:
+    """A sequence of one is that one."""
+    while isinstance(node, Sequence) and len(node.parts) == 1:
+        node = node.parts[0]
+    return node
 
 
 def quantifier(minimum: int, maximum: int | None) -> str:

@@ -135,7 +135,7 @@ class _Tool:
             message = f"Grammars in {shown(syntax)} are not supported; `lark` and `regex` are."
             refuse(RejectionCode.UNSUPPORTED_VALUE, message, pointer=grammar.at("syntax"), keyword="syntax")
         self._inner = (contract, "/format/definition", pointer)
-        self._written["format"] = {"definition": contract.text, "syntax": syntax}
+        self._written["format"] = {"definition": contract.text, "syntax": syntax, "type": "grammar"}
 
 
 def _read_lark(definition: str, terms: Terms, pointer: str) -> CanonicalContract:
