@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import httpx
 from fastapi import FastAPI
@@ -19,6 +18,7 @@ from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
 from gateway.budget import BudgetLedger
 from gateway.compilers import Compiler
+from gateway.confluent.router import ROUTERS as CONFLUENT_ROUTERS
 from gateway.errors import BudgetRefusedError, ContractLookupError, ContractRefusedError, GatewayError
 from gateway.generation import Validator
 from gateway.intake import ContractIntake
@@ -43,6 +43,7 @@ from gateway.validation.service import ValidationService
 from inference_node.client import NodeClient
 from registry.catalogue import open_catalogue
 from registry.errors import RegistryError
+from registry.measuring import Comparer
 
 _RESOURCES = (
     *(chat, models, health),
@@ -54,11 +55,12 @@ _RESOURCES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a gateway talks to, where it is not what the settings say: another transport, another validator."""
+    """What a gateway talks to, where it is not what the settings say: another transport, another validator …"""
 
     transport: httpx.AsyncBaseTransport | None = None
     validator: Validator | None = None
     ledger: BudgetLedger | None = None
+    comparer: Comparer | None = None
 
 
 def create_app(settings: GatewaySettings, surroundings: Surroundings | None = None) -> FastAPI:
@@ -79,6 +81,8 @@ def create_app(settings: GatewaySettings, surroundings: Surroundings | None = No
     app.add_middleware(Observed, metrics=metrics)
     for resource in _RESOURCES:
         app.include_router(resource.router)
+    for router in CONFLUENT_ROUTERS:
+        app.include_router(router)
 
     async def answer_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, GatewayError | RegistryError)
@@ -120,13 +124,15 @@ async def _open(
         judges = await ValidationService.start(num_workers=settings.num_validators)
         stack.push_async_callback(judges.close)
         validator = judges
-    from gateway.comparisons import BoundedComparer
-    from gateway.compatibility.service import ComparisonService
+    comparer = around.comparer
+    if comparer is None:
+        from gateway.comparisons import BoundedComparer
+        from gateway.compatibility.service import ComparisonService
 
-    service = await ComparisonService.start(num_workers=settings.num_comparers)
-    stack.push_async_callback(service.close)
-    comparer = BoundedComparer(service, seconds=settings.comparison_seconds)
-    catalogue = open_catalogue(store.database, comparer, clock=lambda: datetime.now(UTC))
+        service = await ComparisonService.start(num_workers=settings.num_comparers)
+        stack.push_async_callback(service.close)
+        comparer = BoundedComparer(service, seconds=settings.comparison_seconds)
+    catalogue = open_catalogue(store.database, comparer)
     usage = UsageCounter(catalogue.usage, metrics)
     stack.push_async_callback(usage.close)
     tasks = TaskOwner()

@@ -5,7 +5,6 @@ Calling order: `begin`, then query or body, then for writes `gateway.idempotency
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel
@@ -83,7 +82,7 @@ async def begin(request: Request, route: str) -> Call:
 
 
 def answer(
-    body: BaseModel, *, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None, source: str | None = None
+    body: BaseModel, *, status: int = 200, headers: Mapping[str, str] | None = None, source: str | None = None
 ) -> Response:
     """A JSON answer. `source` is JSON text that becomes the last member, byte for byte: numbers stay exact."""
     text = body.model_dump_json(by_alias=True)

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from gateway.app import Surroundings, create_app
 from gateway.auth.bootstrap import make_bootstrap_key
-from tests.gateway.twins import PEPPER, JudgeHere, NodeTwin, PoolTwin, TwinTransport, twin_settings, until
+from tests.gateway.twins import PEPPER, CompareHere, JudgeHere, NodeTwin, PoolTwin, TwinTransport, twin_settings, until
 
 
 @asynccontextmanager
@@ -37,6 +37,6 @@ async def served_gateway(
     chosen = twin_settings(directory, **settings)
     transport = TwinTransport(pool or PoolTwin(), {"node": node})
     key = await make_bootstrap_key(database_url=chosen.database_url, pepper=PEPPER)
-    around = Surroundings(transport=transport, validator=JudgeHere(), ledger=ledger)
+    around = Surroundings(transport=transport, validator=JudgeHere(), ledger=ledger, comparer=CompareHere())
     async with served(create_app(chosen, around)) as url:
         yield url, key

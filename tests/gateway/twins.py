@@ -29,6 +29,7 @@ from compiler_pool.protocol import (
 )
 from gateway.app import Surroundings, create_app
 from gateway.auth.bootstrap import make_bootstrap_key
+from gateway.compatibility.judges import GatewayJudges
 from gateway.settings import GatewaySettings
 from gateway.validation.judge import Judge
 from gateway.validation.verdict import Unjudged, Verdict
@@ -45,7 +46,8 @@ from inference_node.protocol import (
     Usage,
 )
 from policy.enforcement import EnforcementPolicy, Unknown
-from registry.contract import ContractDigest
+from registry.compatibility.comparison import Comparison, ContractText, compare
+from registry.contract import ContractDigest, ContractKind
 
 MODEL = "twin-135m"
 TOKENIZER = "sha256:" + "a" * 64
@@ -238,6 +240,14 @@ class JudgeHere:
         return judge if isinstance(judge, Unjudged) else judge.judge(document)
 
 
+class CompareHere:
+    """The real comparison in this process, with the real judge: tests choose their contracts."""
+
+    async def compare(self, old: tuple[ContractKind, str], new: tuple[ContractKind, str]) -> Comparison:
+        sides = [ContractText(kind=kind.value, text=text) for kind, text in (old, new)]
+        return compare(sides[0], sides[1], GatewayJudges())
+
+
 @dataclass(slots=True, kw_only=True)
 class World:
     """One gateway with its neighbours, and a client that holds a key."""
@@ -275,7 +285,10 @@ async def gateway_with(
     chosen = twin_settings(directory, **settings)
     transport = TwinTransport(pool or PoolTwin(), nodes or {"node": node or NodeTwin()})
     key = await make_bootstrap_key(database_url=chosen.database_url, pepper=PEPPER)
-    app = create_app(chosen, Surroundings(transport=transport, validator=validator or JudgeHere(), ledger=ledger))
+    app = create_app(
+        chosen,
+        Surroundings(transport=transport, validator=validator or JudgeHere(), ledger=ledger, comparer=CompareHere()),
+    )
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(
