@@ -111,7 +111,7 @@ class SchemaPair:
     def _searched(self, inner: TermId, outer: TermId, direction: Direction) -> Unsafe | None:
         try:
             for candidate in self._candidates(inner):
-                if self._is_allowed(inner, candidate) is not False and self._is_allowed(outer, candidate) is not True:
+                if self.is_allowed(inner, candidate) is not False and self.is_allowed(outer, candidate) is not True:
                     answer = self._checked(candidate, direction)
                     if isinstance(answer, Unsafe):
                         return answer
@@ -119,14 +119,15 @@ class SchemaPair:
             return None
         return None
 
-    def _is_allowed(self, term: TermId, value: JsonValue) -> Ternary:
+    def is_allowed(self, term: TermId, value: JsonValue) -> Ternary:
+        """What this comparison itself believes of a document; the judge is not asked."""
         return self._solver(self.budget).holds_all((Wants(term=term, positive=True),), value)
 
     def _candidates(self, inner: TermId) -> Iterator[JsonValue]:
         """Documents of the one contract and what is near them, at most `max_candidates`."""
         values, names = hints(self.terms), names_in(self.terms)
         left = self.budget.max_candidates
-        for seed in self._seeds(inner):
+        for seed in self.seeds(inner):
             yield seed
             for candidate in variations(seed, values, names):
                 left -= 1
@@ -134,7 +135,8 @@ class SchemaPair:
                     return
                 yield candidate
 
-    def _seeds(self, inner: TermId) -> Iterator[JsonValue]:
+    def seeds(self, inner: TermId) -> Iterator[JsonValue]:
+        """A few different documents that a term allows."""
         solver = self._solver(replace(self.budget, max_steps=self.budget.max_steps // 8))
         goal = frozenset({Wants(term=inner, positive=True)})
         for _ in range(_MAX_SEEDS):
