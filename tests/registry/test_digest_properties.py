@@ -1,18 +1,22 @@
 import json
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from gateway.validation.judge import Judge
+from gateway.validation.verdict import Invalid, Valid
 from policy.limits import UNLIMITED
 from policy.rejection import RejectionCode
 from registry.canonical import read_canonical
 from registry.contract import CanonicalContract
 from registry.errors import ContractRejectedError
-from registry.keywords import SHAPES, Shape
-from tests.registry.reading import read
+from tests.registry.mutating import mutated
+from tests.registry.reading import parsed, read
+from tests.registry.rewriting import Rewriter
 from tests.registry.strategies import SCHEMAS, VALUES
 
 
@@ -26,64 +30,112 @@ def readable(schema: Any) -> CanonicalContract | None:
         raise
 
 
-class Rewriter:
-    """Writes a schema in another way that means the same: other layout, order and spelling."""
-
-    def __init__(self, random: Random) -> None:
-        self._random = random
-        self._definitions: dict[str, Any] = {}
-
-    def text(self, schema: Any) -> bytes:
-        body = self._schema(schema, is_root=True)
-        if self._definitions:
-            body = body if isinstance(body, dict) else ({} if body else {"not": {}})
-            body = {**body, self._random.choice(["$defs", "definitions"]): self._definitions}
-            text = json.dumps(body).replace("#/@/", "#/$defs/" if "$defs" in body else "#/definitions/")
-        else:
-            text = json.dumps(body, indent=self._random.choice([None, 2]))
-        return text.encode()
-
-    def _schema(self, schema: Any, *, is_root: bool = False) -> Any:
-        if isinstance(schema, bool):
-            rewritten: Any = self._random.choice([True, {}]) if schema else False
-        else:
-            members = [(keyword, self._member(keyword, value)) for keyword, value in schema.items()]
-            self._random.shuffle(members)
-            rewritten = dict(members)
-        hops = 0 if is_root else self._random.choice([0, 0, 1, 2])
-        for _ in range(hops):
-            name = f"n{len(self._definitions)}"
-            self._definitions[name] = rewritten
-            rewritten = {"$ref": f"#/@/{name}"}
-        return rewritten
-
-    def _member(self, keyword: str, value: Any) -> Any:
-        match SHAPES.get(keyword):
-            case Shape.SCHEMA:
-                return self._schema(value)
-            case Shape.SCHEMAS:
-                return [self._schema(item) for item in value]
-            case Shape.SCHEMAS_BY_NAME:
-                items = [(name, self._schema(member)) for name, member in value.items()]
-                if keyword != "properties":
-                    self._random.shuffle(items)
-                return dict(items)
-            case _ if keyword in {"required", "enum", "type"} and isinstance(value, list):
-                return self._random.sample(value, len(value))
-            case _ if isinstance(value, int) and not isinstance(value, bool):
-                return self._random.choice([value, float(value)])
-            case _:
-                return value
+# One core does each of the 2,000 in well under a minute; derandomised, so that a failure is everyone's.
+THOROUGH = settings(
+    max_examples=2_000, deadline=None, derandomize=True,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data_too_large],
+)  # fmt: skip
+SEEDS = st.integers(0, 2**32)
+_SCALARS: tuple[Any, ...] = (
+    None, True, False, 0, 1, 2, 3, -1, -2, 4, 1.5, 0.5, "", "a", "b", "ab", "aa", "ba", "abc", "é", "c/d", "abcd",
+)  # fmt: skip
+_NAMES = ("a", "b", "c/d", "e~f", "", "aa")
+INSTANCES: tuple[Any, ...] = (
+    *_SCALARS, [], {}, *([scalar] for scalar in _SCALARS), *({"a": scalar} for scalar in _SCALARS),
+    *({name: 1} for name in _NAMES), *({name: "a"} for name in _NAMES), *({name: None} for name in _NAMES),
+    [1, 2], [1, 1], ["a", "b"], [None, "a"], [None, None], [1, "a", None], [1, 2, 3, 4], [[]], [[1]], [["a", 1]], [{}],
+    [{"a": 1}], [{"b": "a"}, 1], [True, 1], [0, False], {"a": 1, "b": 2}, {"a": None, "b": "a"}, {"a": "ab", "b": True},
+    {"a": {}}, {"a": []}, {"a": [1]}, {"a": {"a": 1}}, {"b": {"a": "a"}}, {"b": [1, 1]}, {"a": 1, "b": 1, "c/d": 1},
+    {"a": 1, "b": "b", "e~f": 1, "": 1}, {"c/d": [], "": {}}, {"": {"": 1}}, {"aa": 1, "a": 2}, {"a": {"b": {"a": 1}}},
+)  # fmt: skip
 
 
-@given(SCHEMAS, st.randoms(use_true_random=False))
-def test_layout_order_and_spelling_do_not_change_the_text(schema: Any, random: Random) -> None:
+def verdicts(schema: Any, instances: Sequence[Any] = INSTANCES) -> list[bool]:
+    """What the judge says of the schema as it stands, before the registry has touched it."""
+    judge = Judge.prepare(json.dumps(schema))
+    assert isinstance(judge, Judge)
+    found = [judge.judge_value(parsed(instance)) for instance in instances]
+    assert all(isinstance(verdict, Valid | Invalid) for verdict in found)
+    return [isinstance(verdict, Valid) for verdict in found]
+
+
+def with_recursion(schema: Any, random: Random) -> Any:
+    """The schema, with the root again in place of some of its parts that look at parts of the instance."""
+    if not isinstance(schema, dict):
+        return schema
+    guards = [
+        keyword for keyword in ("items", "additionalProperties", "contains", "unevaluatedItems") if keyword in schema
+    ]
+    if guards and random.random() < 0.5:
+        return {**schema, random.choice(guards): {"$ref": "#"}}
+    if schema.get("properties"):
+        return {**schema, "properties": {**schema["properties"], next(iter(schema["properties"])): {"$ref": "#"}}}
+    return {**schema, "properties": {"a": {"$ref": "#"}}} if random.random() < 0.3 else schema
+
+
+@THOROUGH
+@given(SCHEMAS, SEEDS)
+def test_layout_order_and_spelling_do_not_change_the_text(schema: Any, seed: int) -> None:
+    random = Random(seed)
+    schema = with_recursion(schema, random)
     contract = readable(schema)
     rewritten = readable(Rewriter(random).text(schema))
     assert (contract is None) == (rewritten is None)
     if contract is not None and rewritten is not None:
         assert rewritten.text == contract.text
         assert rewritten.digest == contract.digest
+
+
+@THOROUGH
+@given(SCHEMAS, SEEDS)
+def test_a_change_of_meaning_changes_the_digest(schema: Any, seed: int) -> None:
+    random = Random(seed)
+    before = verdicts(schema)
+    for _ in range(8):
+        other = mutated(schema, random)
+        if is_schema(other) and verdicts(other) != before:
+            break
+    else:
+        reject()
+    one, two = readable(schema), readable(other)
+    # What allows nothing has no digest, so it shares none.
+    assert one is None or two is None or one.digest != two.digest
+
+
+@THOROUGH
+@given(SCHEMAS, SEEDS)
+def test_schemas_of_one_digest_are_of_one_meaning(schema: Any, seed: int) -> None:
+    """The other way round: where the digest stays, so do all verdicts, whatever was changed."""
+    random = Random(seed)
+    other = mutated(with_recursion(schema, random), random)
+    contract = readable(other) if is_schema(other) else None
+    if contract is not None:
+        judge = Judge.prepare(contract.text)
+        assert isinstance(judge, Judge)
+        judged = [isinstance(judge.judge_value(parsed(instance)), Valid) for instance in INSTANCES]
+        assert judged == verdicts(other), contract.text
+
+
+@given(st.permutations(["a", "b", "c", "d"]), SCHEMAS, st.integers(0, 1))
+def test_the_order_of_properties_is_part_of_the_contract(names: list[str], inner: Any, depth: int) -> None:
+    def contract(order: list[str]) -> CanonicalContract | None:
+        members = {name: inner if name == "b" else {"minLength": 1} for name in order}
+        schema: Any = {"properties": members}
+        return readable({"items": schema, "contains": schema} if depth else schema)
+
+    one, two = contract(["a", "b", "c", "d"]), contract(names)
+    assert one is not None
+    assert two is not None
+    assert (one.digest == two.digest) == (names == ["a", "b", "c", "d"])
+
+
+def is_schema(schema: Any) -> bool:
+    """Whether the registry reads it, or finds that it allows nothing; not whether it is well written."""
+    try:
+        readable(schema)
+    except ContractRejectedError:
+        return False
+    return True
 
 
 @given(SCHEMAS)
