@@ -4,6 +4,7 @@ A rule ends with its line, unless the line ends after `|` or inside parentheses.
 deeper than the limit allows.
 """
 
+from itertools import groupby
 from typing import NoReturn
 
 from policy.rejection import RejectionCode
@@ -17,6 +18,7 @@ from registry.kinds.grammar import (
     Expression,
     Group,
     Item,
+    Items,
     Literal,
     Reference,
     Repetition,
@@ -87,18 +89,24 @@ class GbnfParser:
             if optionals:
                 self._parts.check("max_grammar_optionals", optionals, "The number of optional items in a row")
             _append(items, item)
-        return Alternative(conjuncts=(tuple(items) or (EMPTY_TEXT,),))
+        return Alternative(conjuncts=(self._joined(items),))
+
+    def _joined(self, items: list[Item]) -> Items:
+        """Texts in a row are one text: GBNF has no lexemes to keep apart."""
+        found: list[Item] = []
+        for is_text, run in groupby(items, key=lambda item: isinstance(item, Literal)):
+            if not is_text:
+                found.extend(run)
+                continue
+            text = "".join(item.text for item in run if isinstance(item, Literal))
+            self._parts.check("max_literal_bytes", len(text.encode()), "The size of a text, neighbours included,")
+            found.append(Literal(text=text))
+        return tuple(found) or (EMPTY_TEXT,)
 
     def _atom(self) -> Item | None:
         token = self._peek()
         match token.kind:
-            case "string":
-                self._next()
-                text = self._characters(token)
-                assert isinstance(text, Literal)
-                self._parts.check("max_literal_bytes", len(text.text.encode()), "The size of a string")
-                return text
-            case "class":
+            case "string" | "class":
                 self._next()
                 return self._characters(token)
             case "token":
@@ -218,13 +226,10 @@ class GbnfParser:
 
 
 def _append(items: list[Item], item: Item) -> None:
-    """Texts in a row are one text, and a group of one alternative is its items: GBNF has no lexemes to keep apart."""
+    """A group of one alternative is its items; the empty text adds nothing."""
     match item:
         case Group(alternatives=(Alternative(conjuncts=(inner,)),)):
-            for each in inner:
-                _append(items, each)
-        case Literal() if items and isinstance(items[-1], Literal):
-            items[-1] = Literal(text=items[-1].text + item.text)
+            items.extend(each for each in inner if each != EMPTY_TEXT)
         case _ if item != EMPTY_TEXT:
             items.append(item)
         case _:

@@ -141,12 +141,13 @@ class LarkParser:
         self._import_one(names, last, alias.text)
 
     def _import_one(self, path: list[str], token: LarkToken, name: str) -> None:
-        where = f"at {self._stream.place(token.at)}"
         if len(path) != 2 or path[0] != "common" or path[1] not in COMMON_TERMINALS:
-            message = f"{shown('.'.join(path))} {where} is no terminal of `common`, and nothing else can be imported."
+            where = self._stream.place(token.at)
+            message = f"{shown('.'.join(path))} is no terminal of `common` (at {where}); nothing else can be imported."
             refuse(RejectionCode.UNRESOLVED_REFERENCE, message, keyword="%import")
         if not name.lstrip("_")[:1].isupper():
-            message = f"{shown(name)} is a rule's name: an imported terminal has an upper-case one ({where})."
+            where = self._stream.place(token.at)
+            message = f"{shown(name)} is a rule's name; an imported terminal has an upper-case one (at {where})."
             refuse(RejectionCode.INVALID_SCHEMA, message, keyword="%import")
         expression = Expression(node=parse_rust_pattern(COMMON_TERMINALS[path[1]])[0])
         alternatives = (Alternative(conjuncts=((expression,),)),)
