@@ -48,18 +48,14 @@ class Database:
             StoreUnavailableError: no such driver, or the database does not open.
             StoreVersionError: a newer version has made or migrated it.
         """
-        try:
-            engine = _engine(make_url(url))
-        except (SQLAlchemyError, ImportError, ValueError, TypeError) as error:
-            raise StoreUnavailableError from error
-        database = cls(engine)
+        engine = make_engine(url)
         try:
             with mapped(commits=True):
                 await upgrade(engine)
         except BaseException:
             await engine.dispose()
             raise
-        return database
+        return cls(engine)
 
     async def close(self) -> None:
         """Give every connection back."""
@@ -134,6 +130,18 @@ class Database:
             yield
         finally:
             self._turn.release()
+
+
+def make_engine(url: str) -> AsyncEngine:
+    """The connections to a database, as `Database` wants them; nothing is connected yet.
+
+    Raises:
+        StoreUnavailableError: there is no such driver, or no such directory.
+    """
+    try:
+        return _engine(make_url(url))
+    except (SQLAlchemyError, ImportError, ValueError, TypeError) as error:
+        raise StoreUnavailableError from error
 
 
 def _engine(url: URL) -> AsyncEngine:

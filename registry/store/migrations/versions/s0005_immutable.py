@@ -10,6 +10,13 @@ down_revision = "0004"
 branch_labels = None
 depends_on = None
 
+IDENTITIES = {
+    "revisions": ("revision_id = NEW.revision_id", "tenant = NEW.tenant AND name = NEW.name AND number = NEW.number"),
+    "signatures": ("revision_id = NEW.revision_id AND key_id = NEW.key_id",),
+    "audit_events": ("tenant = NEW.tenant AND sequence = NEW.sequence",),
+}
+"""What makes a row the same as one that is there."""
+
 IMMUTABLE = ("revisions", "revision_dependencies", "schema_ids", "signatures", "audit_events")
 
 
@@ -20,6 +27,14 @@ def upgrade() -> None:
             for verb in ("UPDATE", "DELETE"):
                 op.execute(
                     f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+                    f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
+                )
+        for table, identities in IDENTITIES.items():
+            # `INSERT OR REPLACE` deletes without asking the trigger above, unless its connection was told to ask.
+            for number, identity in enumerate(("rowid = NEW.rowid", *identities)):
+                present = f"EXISTS (SELECT 1 FROM {table} WHERE {identity})"  # noqa: S608 - names of this file
+                op.execute(
+                    f"CREATE TRIGGER {table}_no_replace_{number} BEFORE INSERT ON {table} WHEN {present} "
                     f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
                 )
         return
