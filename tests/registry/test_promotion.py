@@ -1,0 +1,411 @@
+"""Moving aliases: who may, what has to be shown, and what is asked again before a proposal is applied."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from policy.governance import PromotionSafety
+from policy.roles import Role
+from registry.audit import AuditAction
+from registry.contract import ContractKind
+from registry.errors import (
+    ForbiddenError,
+    IncompatibleError,
+    InvalidNameError,
+    NotFoundError,
+    PreconditionFailedError,
+    SecondPersonError,
+    SignatureRequiredError,
+    StateError,
+    TombstonedError,
+    UndecidedError,
+)
+from registry.identifiers import AliasName, ContractName, PromotionId, RevisionNumber, SigningKeyId
+from registry.promotion import Promoted, Proposed
+from registry.revision import Actor, Alias, ContractClass, Promotion, PromotionState, RevisionState
+from tests.registry.world import ACME, ANN, BEA, CARL, DAN, INTEGER, OLGA, STRING, ZOE, World, a_registry, an_actor
+
+ONE, TWO, THREE = RevisionNumber(1), RevisionNumber(2), RevisionNumber(3)
+NARROW, WIDE, OTHER_WAY = {"type": "integer"}, {"type": ["integer", "string"]}, {"type": "boolean"}
+
+
+async def moved(world: World, number: RevisionNumber, *, alias: str = "prod", actor: Actor = ANN) -> Alias:
+    """Move the alias at once."""
+    result = await world.catalogue.promoter.promote(actor, "invoice", alias, number)
+    assert isinstance(result, Promoted), result
+    return result.alias
+
+
+async def proposed(world: World, number: RevisionNumber, *, alias: str = "prod", actor: Actor = ANN) -> Promotion:
+    """Propose to move the alias."""
+    result = await world.catalogue.promoter.promote(actor, "invoice", alias, number, reason="please")
+    assert isinstance(result, Proposed), result
+    return result.promotion
+
+
+async def present(world: World, alias: str = "prod") -> RevisionNumber | None:
+    found = await world.catalogue.contracts.alias(ACME, ContractName("invoice"), AliasName(alias))
+    return None if found is None else found.number
+
+
+async def test_an_alias_moves_and_remembers_where_it_was() -> None:
+    async with a_registry() as world:
+        await world.register(STRING)
+        await world.register(INTEGER)
+        first, second = await moved(world, ONE), await moved(world, TWO)
+        assert (first.number, first.version, first.previous) == (1, 1, None)
+        assert (second.number, second.version, second.previous) == (2, 2, 1)
+        assert await moved(world, TWO) == second
+        assert [e.action for e in await world.events()].count(AuditAction.ALIAS_MOVED) == 2
+
+
+async def test_promoting_a_draft_activates_it_if_the_level_lets_it() -> None:
+    async with a_registry() as world:
+        await world.set_policy(compatibility="BACKWARD")
+        await world.register(NARROW)
+        await world.register(WIDE, state=RevisionState.DRAFT)
+        await moved(world, TWO)
+        stored = await world.catalogue.contracts.revision(ACME, ContractName("invoice"), TWO)
+        assert stored is not None
+        assert stored.status.state is RevisionState.ACTIVE
+        await world.set_policy()
+        await world.register(OTHER_WAY, state=RevisionState.DRAFT)
+        await world.set_policy(compatibility="BACKWARD")
+        with pytest.raises(IncompatibleError):
+            await moved(world, THREE)
+
+
+async def test_what_is_not_served_is_not_promoted() -> None:
+    async with a_registry() as world:
+        for schema in (STRING, INTEGER):
+            await world.register(schema)
+        await world.catalogue.lifecycle.set_state(ANN, "invoice", ONE, RevisionState.SUNSET, reason="")
+        await world.catalogue.lifecycle.tombstone_revision(ANN, "invoice", TWO, reason="")
+        with pytest.raises(StateError) as sunset:
+            await moved(world, ONE)
+        assert sunset.value.code == "sunset_revision"
+        with pytest.raises(TombstonedError):
+            await moved(world, TWO)
+        with pytest.raises(NotFoundError):
+            await moved(world, THREE)
+
+
+async def test_preconditions_hold_against_what_others_did_meanwhile() -> None:
+    async with a_registry() as world:
+        await world.register(STRING)
+        await world.register(INTEGER)
+        promote = world.catalogue.promoter.promote
+        await promote(ANN, "invoice", "prod", ONE, must_be_new=True)
+        with pytest.raises(PreconditionFailedError) as exists:
+            await promote(ANN, "invoice", "prod", TWO, must_be_new=True)
+        assert exists.value.observed == 1
+        await promote(ANN, "invoice", "prod", TWO, expected_version=1)
+        with pytest.raises(PreconditionFailedError):
+            await promote(ANN, "invoice", "prod", ONE, expected_version=1)
+        with pytest.raises(PreconditionFailedError):
+            await promote(ANN, "invoice", "new", ONE, expected_version=1)
+        with pytest.raises(PreconditionFailedError):
+            await world.catalogue.promoter.drop(ANN, "invoice", "prod", expected_version=1)
+        await world.catalogue.promoter.drop(ANN, "invoice", "prod", expected_version=2)
+        assert await present(world) is None
+
+
+async def test_of_concurrent_moves_with_one_version_one_wins_and_without_versions_all_do() -> None:
+    async with a_registry() as world:
+        for count in range(4):
+            await world.register({"const": count})
+        await moved(world, ONE)
+        promote = world.catalogue.promoter.promote
+        numbers = [RevisionNumber(n) for n in (2, 3, 4)]
+        held = await asyncio.gather(
+            *(promote(ANN, "invoice", "prod", n, expected_version=1) for n in numbers), return_exceptions=True
+        )
+        assert sum(isinstance(each, Promoted) for each in held) == 1
+        assert sum(isinstance(each, PreconditionFailedError) for each in held) == 2
+        free = await asyncio.gather(*(promote(ANN, "invoice", "canary", n) for n in numbers))
+        assert all(isinstance(each, Promoted) for each in free)
+
+
+@pytest.mark.parametrize(
+    ("safety", "new", "question"),
+    [
+        (PromotionSafety.CONSUMER_SAFE, WIDE, "consumer_safe"),
+        (PromotionSafety.PRODUCER_SAFE, {"type": "integer", "maximum": 5}, "producer_safe"),
+        (PromotionSafety.BOTH, WIDE, "consumer_safe"),
+    ],
+)
+async def test_a_protected_alias_moves_only_to_what_is_as_safe_as_policy_asks(
+    safety: PromotionSafety, new: dict[str, object], question: str
+) -> None:
+    async with a_registry() as world:
+        await world.set_policy(promotion_safety=safety)
+        await world.register(NARROW)
+        await world.register(new)
+        await moved(world, ONE)
+        with pytest.raises(IncompatibleError) as refused:
+            await moved(world, TWO)
+        assert (refused.value.question, refused.value.against, refused.value.level) == (question, 1, safety)
+        assert await present(world) == 1
+        await moved(world, ONE, alias="canary")
+        await moved(world, TWO, alias="canary")
+
+
+async def test_undecided_is_not_safe_and_only_an_operator_promotes_regardless() -> None:
+    async with a_registry() as world:
+        await world.set_policy(promotion_safety=PromotionSafety.CONSUMER_SAFE)
+        await world.register('start: "a"', kind=ContractKind.LARK)
+        await world.register('start: "b"', kind=ContractKind.LARK)
+        await moved(world, ONE)
+        with pytest.raises(UndecidedError):
+            await moved(world, TWO)
+        promote = world.catalogue.promoter.promote
+        with pytest.raises(ForbiddenError):
+            await promote(ANN, "invoice", "prod", TWO, override=True)
+        assert isinstance(await promote(OLGA, "invoice", "prod", TWO, override=True), Promoted)
+        assert "could not be decided" in str((await world.events())[-1].details["regardless"])
+
+
+async def test_a_protected_alias_takes_a_live_signature_where_policy_says_so() -> None:
+    async with a_registry() as world:
+        await world.set_policy(require_signature=True)
+        await world.register(STRING)
+        with pytest.raises(SignatureRequiredError):
+            await moved(world, ONE)
+        await moved(world, ONE, alias="canary")
+        key = await world.trust()
+        await world.sign(1, key)
+        await moved(world, ONE)
+        assert (await world.catalogue.resolver.resolve("invoice", ACME, serving=True)).signed_by == key
+        await world.catalogue.signing.revoke_key(OLGA, key, reason="stolen")
+        with pytest.raises(SignatureRequiredError):
+            await world.catalogue.resolver.resolve("invoice", ACME, serving=True)
+        # What is not behind a protected alias says what its signatures amount to, and is served.
+        for text in ("invoice@1", "invoice@canary"):
+            assert (await world.catalogue.resolver.resolve(text, ACME, serving=True)).signature == "revoked"
+
+
+async def test_two_keys_may_be_live_at_once_so_that_one_can_be_replaced() -> None:
+    async with a_registry() as world:
+        await world.set_policy(require_signature=True)
+        await world.register(STRING)
+        old, new = await world.trust(), await world.trust()
+        await world.sign(1, old)
+        await world.sign(1, new)
+        await moved(world, ONE)
+        await world.catalogue.signing.revoke_key(OLGA, old, reason="rotated")
+        assert (await world.catalogue.resolver.resolve("invoice", ACME, serving=True)).signed_by == new
+
+
+async def test_a_signature_dies_with_its_keys_term() -> None:
+    async with a_registry() as world:
+        await world.set_policy(require_signature=True)
+        await world.register(STRING)
+        key = await world.trust(expires_at=world.clock.now.replace(year=2027))
+        await world.sign(1, key)
+        await moved(world, ONE)
+        world.clock.forward(days=400)
+        with pytest.raises(SignatureRequiredError):
+            await world.catalogue.resolver.resolve("invoice", ACME, serving=True)
+
+
+async def test_a_second_person_is_neither_author_nor_proposer() -> None:
+    async with a_registry() as world:
+        await world.set_policy(two_person_promotion=True)
+        await world.register(STRING, actor=DAN)
+        promotion = await proposed(world, ONE)
+        assert promotion.state is PromotionState.PROPOSED
+        assert await present(world) is None
+        approve = world.catalogue.promoter.approve
+        for actor in (ANN, CARL, OLGA):
+            with pytest.raises(ForbiddenError):
+                await approve(actor, promotion.promotion_id)
+        with pytest.raises(SecondPersonError):
+            await approve(DAN, promotion.promotion_id)
+        with pytest.raises(SecondPersonError):
+            await approve(an_actor("ann", Role.APPROVER), promotion.promotion_id)
+        assert (await approve(BEA, promotion.promotion_id, reason="good")).number == 1
+        assert await present(world) == 1
+        with pytest.raises(StateError) as decided:
+            await approve(BEA, promotion.promotion_id)
+        assert decided.value.code == "promotion_decided"
+        # Other aliases move freely.
+        await moved(world, ONE, alias="canary")
+
+
+async def test_every_alias_of_a_governed_contract_takes_signature_and_second_person() -> None:
+    async with a_registry() as world:
+        await world.set_policy(allow_governed=True, protected_aliases=frozenset())
+        await world.register(STRING, contract_class=ContractClass.GOVERNED)
+        with pytest.raises(SignatureRequiredError):
+            await moved(world, ONE, alias="canary")
+        await world.sign(1, await world.trust())
+        promotion = await proposed(world, ONE, alias="canary")
+        await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
+        assert await present(world, "canary") == 1
+
+
+async def _waiting(world: World, **policy: object) -> tuple[Promotion, SigningKeyId]:
+    """Revision 1 is behind `prod`, and revision 2 is proposed and signed."""
+    await world.register(NARROW)
+    await world.register({"type": "integer", "maximum": 5})
+    await world.register({"type": "integer", "maximum": 3})
+    await moved(world, ONE)
+    key = await world.trust()
+    await world.sign(2, key)
+    rules: dict[str, Any] = {"two_person_promotion": True, "require_signature": True, **policy}
+    await world.set_policy(**rules)
+    return await proposed(world, TWO), key
+
+
+async def test_a_revision_retired_since_the_proposal_is_not_promoted() -> None:
+    async with a_registry() as world:
+        promotion, _ = await _waiting(world)
+        await world.catalogue.lifecycle.tombstone_revision(ANN, "invoice", TWO, reason="")
+        with pytest.raises(TombstonedError):
+            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
+        assert await present(world) == 1
+
+
+async def test_a_revision_at_its_sunset_since_the_proposal_is_not_promoted() -> None:
+    async with a_registry() as world:
+        promotion, _ = await _waiting(world)
+        await world.catalogue.lifecycle.set_state(ANN, "invoice", TWO, RevisionState.SUNSET, reason="")
+        with pytest.raises(StateError):
+            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
+
+
+async def test_a_key_revoked_since_the_proposal_signs_no_more() -> None:
+    async with a_registry() as world:
+        promotion, key = await _waiting(world)
+        await world.catalogue.signing.revoke_key(OLGA, key, reason="stolen")
+        with pytest.raises(SignatureRequiredError):
+            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
+
+
+async def test_an_alias_moved_since_the_proposal_is_another_question() -> None:
+    async with a_registry() as world:
+        promotion, key = await _waiting(world)
+        await world.sign(3, key)
+        other = await proposed(world, THREE)
+        await world.catalogue.promoter.approve(BEA, other.promotion_id)
+        with pytest.raises(PreconditionFailedError):
+            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
+        assert await present(world) == 3
+
+
+async def test_an_alias_moved_away_and_back_since_the_proposal_is_another_question_too() -> None:
+    async with a_registry() as world:
+        promotion, _ = await _waiting(world)
+        await world.set_policy()
+        await moved(world, THREE)
+        await world.catalogue.promoter.rollback(ANN, "invoice", "prod")
+        await world.set_policy(two_person_promotion=True)
+        with pytest.raises(PreconditionFailedError):
+            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
+
+
+async def test_an_alias_dropped_or_made_since_the_proposal_is_another_question() -> None:
+    async with a_registry() as world:
+        promotion, _ = await _waiting(world)
+        await world.catalogue.promoter.drop(ANN, "invoice", "prod")
+        with pytest.raises(PreconditionFailedError):
+            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
+        first, second = await proposed(world, TWO), await proposed(world, TWO)
+        await world.catalogue.promoter.approve(BEA, first.promotion_id)
+        with pytest.raises(PreconditionFailedError):
+            await world.catalogue.promoter.approve(BEA, second.promotion_id)
+
+
+async def test_a_policy_tightened_since_the_proposal_holds() -> None:
+    async with a_registry() as world:
+        promotion, _ = await _waiting(world)
+        await world.set_policy(two_person_promotion=True, promotion_safety=PromotionSafety.PRODUCER_SAFE)
+        with pytest.raises(IncompatibleError):
+            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
+        with pytest.raises(ForbiddenError):
+            await world.catalogue.promoter.approve(BEA, promotion.promotion_id, override=True)
+        both = an_actor("pia", Role.APPROVER, Role.OPERATOR)
+        assert (await world.catalogue.promoter.approve(both, promotion.promotion_id, override=True)).number == 2
+        applied = [e for e in await world.events() if e.action is AuditAction.PROMOTION_APPLIED]
+        assert "regardless" in applied[-1].details
+
+
+async def test_proposals_are_turned_down_by_approvers_and_taken_back_by_who_made_them() -> None:
+    async with a_registry() as world:
+        promotion, _ = await _waiting(world)
+        promoter = world.catalogue.promoter
+        with pytest.raises(ForbiddenError):
+            await promoter.reject(ANN, promotion.promotion_id)
+        with pytest.raises(ForbiddenError):
+            await promoter.withdraw(DAN, promotion.promotion_id)
+        assert (await promoter.withdraw(ANN, promotion.promotion_id)).state is PromotionState.WITHDRAWN
+        second = await proposed(world, TWO)
+        assert (await promoter.reject(BEA, second.promotion_id, reason="no")).state is PromotionState.REJECTED
+        third = await proposed(world, TWO)
+        assert (await promoter.withdraw(OLGA, third.promotion_id)).state is PromotionState.WITHDRAWN
+        waiting = await promoter.promotions(CARL, state=PromotionState.PROPOSED)
+        assert waiting.items == ()
+        assert len((await promoter.promotions(CARL)).items) == 3
+        assert await present(world) == 1
+
+
+async def test_another_tenants_proposals_are_not_there() -> None:
+    async with a_registry() as world:
+        promotion, _ = await _waiting(world)
+        promoter = world.catalogue.promoter
+        for promotion_id in (promotion.promotion_id, PromotionId("prm_" + "0" * 32)):
+            for ask in (promoter.promotion, promoter.approve, promoter.reject, promoter.withdraw):
+                with pytest.raises(NotFoundError, match=promotion_id):
+                    await ask(ZOE, promotion_id)
+        assert (await promoter.promotions(ZOE)).items == ()
+
+
+async def test_a_rollback_waits_for_nobody_and_asks_for_no_proof() -> None:
+    async with a_registry() as world:
+        await world.register(NARROW)
+        await world.register(WIDE)
+        await moved(world, ONE)
+        await moved(world, TWO)
+        await world.set_policy(two_person_promotion=True, promotion_safety=PromotionSafety.BOTH)
+        rollback = world.catalogue.promoter.rollback
+        with pytest.raises(ForbiddenError):
+            await rollback(CARL, "invoice", "prod")
+        with pytest.raises(PreconditionFailedError):
+            await rollback(BEA, "invoice", "prod", expected_version=1)
+        back = await rollback(BEA, "invoice", "prod", expected_version=2, reason="outage")
+        assert (back.number, back.previous, back.version) == (1, 2, 3)
+        last = (await world.events())[-1]
+        assert (last.action, last.actor, last.details["reason"]) == (AuditAction.ALIAS_ROLLED_BACK, "bea", "outage")
+
+
+async def test_a_rollback_asks_that_there_is_something_to_serve_there() -> None:
+    async with a_registry() as world:
+        await world.register(NARROW)
+        await world.register(WIDE)
+        rollback = world.catalogue.promoter.rollback
+        with pytest.raises(NotFoundError):
+            await rollback(ANN, "invoice", "prod")
+        await moved(world, ONE)
+        with pytest.raises(StateError) as first:
+            await rollback(ANN, "invoice", "prod")
+        assert first.value.code == "no_previous_revision"
+        await moved(world, TWO)
+        await world.set_policy(require_signature=True)
+        with pytest.raises(SignatureRequiredError):
+            await rollback(ANN, "invoice", "prod")
+        await world.set_policy()
+        await world.catalogue.lifecycle.set_state(ANN, "invoice", ONE, RevisionState.SUNSET, reason="")
+        with pytest.raises(StateError):
+            await rollback(ANN, "invoice", "prod")
+        await world.catalogue.lifecycle.tombstone_revision(ANN, "invoice", ONE, reason="")
+        with pytest.raises(TombstonedError):
+            await rollback(ANN, "invoice", "prod")
+
+
+@pytest.mark.parametrize("alias", ["latest", "", "Prod", "1", "a" * 65, "a b"])
+async def test_names_that_no_alias_can_have_are_refused(alias: str) -> None:
+    async with a_registry() as world:
+        await world.register(STRING)
+        with pytest.raises(InvalidNameError):
+            await moved(world, ONE, alias=alias)
