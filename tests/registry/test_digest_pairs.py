@@ -73,6 +73,52 @@ SAME: list[tuple[str, Any, Any]] = [
      }}),
     ("a keyword without its companion", {"type": "null"},
      {"type": "null", "then": {"type": "string"}, "else": False, "minContains": 2, "maxContains": 1}),
+    ("one as an exponent", b'{"minimum": 1e0, "maxLength": 30E-1}', b'{"minimum": 1, "maxLength": 3}'),
+    ("large integers, exactly", b'{"const": 12345678901234567890}', b'{"const": 1.2345678901234567890e19}'),
+    ("small decimals, exactly", b'{"multipleOf": 0.000001}', b'{"multipleOf": 1.00e-6}'),
+    ("numbers within values", b'{"const": {"a": [1.0, 2.50]}}', b'{"const": {"a": [1, 2.5]}}'),
+    ("escapes of control characters", rb'{"const": "\n\t\u0001"}', rb'{"const": "\u000a\u0009\u0001"}'),
+    ("a pair of surrogates is a character", rb'{"const": "\ud83d\ude00"}', '{"const": "\U0001f600"}'.encode()),
+    ("escapes in names", rb'{"required": ["\u00e9"]}', '{"required": ["\u00e9"]}'.encode()),
+    ("an applicator without subschemas", {"type": "object"},
+     {"type": "object", "properties": {}, "patternProperties": {}, "dependentSchemas": {}}),
+    ("order of what is no order of generation",
+     {"patternProperties": {"^a": {"type": "null"}, "^b": {}}, "dependentSchemas": {"x": {"type": "null"}, "y": {}}},
+     {"dependentSchemas": {"y": {}, "x": {"type": "null"}}, "patternProperties": {"^b": {}, "^a": {"type": "null"}}}),
+    ("unused definitions may be anything", {"type": "null"},
+     {"type": "null", "$defs": {"x": {"$ref": "http://example.com/gone"}, "y": {"allOf": [{"$ref": "#/$defs/y"}]}}}),
+    ("a definition within a definition", {"items": _LONG},
+     {"items": {"$ref": "#/$defs/x/$defs/y"}, "$defs": {"x": {"type": "null", "$defs": {"y": _LONG}}}}),
+    ("a pointer in percent escapes", {"items": _LONG},
+     {"items": {"$ref": "#/%24defs/a%20b~1c"}, "$defs": {"a b/c": _LONG}}),
+    ("a dynamic reference with one meaning", {"items": _LONG},
+     {"items": {"$dynamicRef": "#x"}, "$defs": {"x": {"$dynamicAnchor": "x", **_LONG}}}),
+    ("a dynamic reference that the root decides",
+     {"allOf": [{"items": _LONG}], "maxItems": 3},
+     {"$id": "http://example.com/", "$ref": "list", "maxItems": 3, "$defs": {
+         "own": {"$dynamicAnchor": "item", **_LONG},
+         "list": {"$id": "list", "items": {"$dynamicRef": "#item"}, "$defs": {"any": {"$dynamicAnchor": "item"}}},
+     }}),
+    ("a reference beside allOf is its first member",
+     {"$ref": "#/$defs/x", "allOf": [{"minProperties": 1}], "$defs": {"x": _LONG}},
+     {"allOf": [_LONG, {"minProperties": 1}]}),
+    ("a reference whose only siblings are annotations", {"items": _LONG},
+     {"items": {"$ref": "#/$defs/x", "title": "here", "default": {}}, "$defs": {"x": _LONG}}),
+    ("a recursion entered in its middle",
+     {"type": "array", "items": {"type": "object", "properties": {"next": {"$ref": "#"}}}},
+     {"$ref": "#/$defs/a", "$defs": {
+         "b": {"type": "object", "properties": {"next": {"$ref": "#/$defs/a"}}},
+         "a": {"type": "array", "items": {"$ref": "#/$defs/b"}},
+     }}),
+    ("array items of draft 07 are prefixItems", {"prefixItems": [{"type": "null"}, {}], "items": {"type": "string"}},
+     {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "null"}, {}],
+      "additionalItems": {"type": "string"}}),
+    ("a boolean exclusiveMinimum of draft 04 is the bound itself", {"exclusiveMinimum": 3},
+     {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 3, "exclusiveMinimum": True}),
+    ("dependencies of draft 06 by their two names",
+     {"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"c": {"minProperties": 2}}},
+     {"$schema": "http://json-schema.org/draft-06/schema#",
+      "dependencies": {"a": ["b"], "c": {"minProperties": 2}}}),
     ("an unknown keyword, where those are annotations", {"type": "null"}, {"type": "null", "unheardOf": {"$ref": 1}}),
     ("an unknown format, where those are annotations", {"type": "string"}, {"type": "string", "format": "shoe-size"}),
 ]  # fmt: skip
@@ -90,6 +136,40 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     ("false is not true", {"items": False}, {"items": True}),
     ("inclusive or exclusive", {"minimum": 1}, {"exclusiveMinimum": 1}),
     ("one more required", {"required": ["a"]}, {"required": ["a", "b"]}),
+    ("the last digit of a large integer", b'{"maximum": 12345678901234567890}', b'{"maximum": 12345678901234567891}'),
+    ("a small decimal is not zero", b'{"exclusiveMinimum": 0.0000000001}', b'{"exclusiveMinimum": 0}'),
+    ("const is not an enum of one: no logic is done", {"const": 1}, {"enum": [1]}),
+    ("a keyword that asserts nothing is still there", {"minLength": 0}, {}),
+    ("nothing required is still said", {"required": []}, {}),
+    ("additionalProperties: true evaluates what is there", {"unevaluatedProperties": False},
+     {"unevaluatedProperties": False, "additionalProperties": True}),
+    ("additional is not unevaluated", {"additionalProperties": False, "allOf": [{"properties": {"a": {}}}]},
+     {"unevaluatedProperties": False, "allOf": [{"properties": {"a": {}}}]}),
+    ("what stands beside a reference counts", {"$ref": "#/$defs/x", "$defs": {"x": _LONG}},
+     {"$ref": "#/$defs/x", "maxProperties": 1, "$defs": {"x": _LONG}}),
+    ("the order of branches is kept", {"anyOf": [{"type": "null"}, {"type": "string"}]},
+     {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+    ("names have upper and lower case", {"required": ["a"]}, {"required": ["A"]}),
+    ("generation follows the order of properties deep down, too",
+     b'{"items": {"properties": {"a": {}, "b": {}}}}', b'{"items": {"properties": {"b": {}, "a": {}}}}'),
+    ("order counts within a definition",
+     b'{"$ref": "#/$defs/x", "$defs": {"x": {"properties": {"a": {}, "b": {}}}}}',
+     b'{"$ref": "#/$defs/x", "$defs": {"x": {"properties": {"b": {}, "a": {}}}}}'),
+    ("a condition is not its branch", {"if": {"type": "null"}}, {"allOf": [{"type": "null"}]}),
+    ("an optional condition is not nothing: it evaluates", {"if": {"properties": {"a": {}}}}, {}),
+    ("integers by type and by divisor", {"type": "integer"}, {"type": "number", "multipleOf": 1}),
+    ("patterns are compared as they are written", {"pattern": "[0-9]"}, {"pattern": "\\d"}),
+    ("where a dynamic reference leads",
+     {"$id": "http://example.com/", "$ref": "list", "$defs": {
+         "own": {"$dynamicAnchor": "item", "type": "string"},
+         "list": {"$id": "list", "items": {"$dynamicRef": "#item"}, "$defs": {"any": {"$dynamicAnchor": "item"}}},
+     }},
+     {"$id": "http://example.com/", "$ref": "list", "$defs": {
+         "own": {"$anchor": "item", "type": "string"},
+         "list": {"$id": "list", "items": {"$dynamicRef": "#item"}, "$defs": {"any": {"$dynamicAnchor": "item"}}},
+     }}),
+    ("array items of draft 07 are no schema for all", {"items": {"type": "null"}},
+     {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "null"}]}),
     ("a format that is known", {"type": "string"}, {"type": "string", "format": "date"}),
     ("Unicode is not normalised", {"const": "\u00e9"}, {"const": "e\u0301"}),
     ("oneOf is not anyOf", {"oneOf": [{"type": "null"}]}, {"anyOf": [{"type": "null"}]}),
@@ -137,3 +217,26 @@ def test_the_digest_names_its_algorithm_and_its_kind() -> None:
     # printf 'schemagate contract 1\njson_schema\n{"type":"null"}' | sha256sum
     assert contract.digest == "sha256:50faf1eae842c47e907a6947a72f5780c982e7f43df9ed89de25b0a1e586bca6"
     assert contract_digest(ContractKind.REGEX, contract.text) != contract.digest
+
+
+def test_the_table_is_a_table() -> None:
+    assert len({pair[0] for pair in SAME} | {pair[0] for pair in DIFFERENT}) == len(SAME) + len(DIFFERENT) >= 80
+
+
+@pytest.mark.parametrize("uri", ["schemagate:address@3", "schemagate:acme/address@1", "http://example.com/address"])
+def test_another_document_is_layout(uri: str) -> None:
+    inline = read({"properties": {"from": _LONG, "to": _LONG}})
+    apart = read({"properties": {"from": {"$ref": uri}, "to": {"$ref": uri}}}, documents={uri: _LONG})
+    assert apart.digest == inline.digest
+    assert apart.digest != read({"properties": {"from": _LONG, "to": {}}}).digest
+
+
+def test_the_digest_of_a_text_does_not_depend_on_what_a_document_is_called() -> None:
+    documents: dict[str, Any] = {
+        "schemagate:a@1": _LONG,
+        "schemagate:a@2": {"title": "again", **_LONG},
+        "schemagate:a@3": {"type": "object"},
+    }
+    one, two, three = (read({"items": {"$ref": uri}}, documents=documents) for uri in documents)
+    assert one.digest == two.digest
+    assert three.digest not in {one.digest, two.digest}
