@@ -12,6 +12,7 @@ from registry.compatibility.formulas import (
     OneOf,
     SomeItem,
     Unique,
+    Unsettled,
     Wants,
 )
 from registry.compatibility.objects import MemberSolver
@@ -82,6 +83,9 @@ class _Arrays:
                 self._some_equal |= not positive
             case OneOf(texts=texts):
                 self._excluded.update(texts)
+            case Unsettled():
+                # Left out: what is found is checked, and what is empty without it is empty with it.
+                pass
             case _:
                 raise AssertionError(atom)
 

@@ -18,16 +18,13 @@ from registry.compatibility.formulas import (
     Formula,
     Has,
     Others,
+    Unsettled,
     Wants,
 )
 from registry.compatibility.terms import Term, TermId, Terms
 
 MAX_CONDITIONS: Final = 6
 """Conditional subschemas of one keyword: twice the cases for each."""
-
-
-class TooManyConditionsError(Exception):
-    """More than `MAX_CONDITIONS` subschemas decide what an `unevaluated…` speaks of."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,50 +39,35 @@ class _Looked:
     everything: bool = False
 
 
-_Local = Callable[[Term, _Looked], None]
+_MEMBERS: Final = "unevaluatedProperties"
 
 
-def member_cases(terms: Terms, number: TermId) -> Formula:
-    """The formula of `unevaluatedProperties`. Raises `TooManyConditionsError`."""
-    wanted = terms[number].child("unevaluatedProperties")
-    assert wanted is not None
-
-    def body(looked: _Looked) -> Formula:
-        if looked.everything:
-            return TRUE
-        scope = Others(names=frozenset(looked.names), patterns=frozenset(looked.patterns))
-        return EachMember(scope=scope, wanted=Wants(term=wanted, positive=True))
-
-    return _cases(terms, number, _look_at_members, body)
-
-
-def item_cases(terms: Terms, number: TermId) -> Formula:
-    """The formula of `unevaluatedItems`. Raises `TooManyConditionsError`."""
-    wanted = terms[number].child("unevaluatedItems")
-    assert wanted is not None
-
-    def body(looked: _Looked) -> Formula:
-        if looked.everything:
-            return TRUE
-        target = terms.any_of([*looked.found, wanted]) if looked.found else wanted
-        return EachItem(start=looked.num_items, stop=None, wanted=Wants(term=target, positive=True))
-
-    return _cases(terms, number, _look_at_items, body)
-
-
-def _cases(terms: Terms, number: TermId, local: _Local, body: Callable[[_Looked], Formula]) -> Formula:
-    conditions: dict[Formula, None] = {}
-    _collect_conditions(terms, number, local, conditions)
+def unevaluated_formula(terms: Terms, number: TermId, keyword: str) -> Formula:
+    """The formula of an `unevaluated…` keyword: its cases, or one that is left unsettled."""
+    conditions = _conditions(terms, number, keyword)
     if len(conditions) > MAX_CONDITIONS:
-        raise TooManyConditionsError
+        return Unsettled(term=number, keyword=keyword, positive=True)
     cases: list[tuple[Formula, Formula]] = []
     for truths in product((True, False), repeat=len(conditions)):
         verdicts = dict(zip(conditions, truths, strict=True))
-        looked = _Looked()
-        _look(terms, number, verdicts, looked, local, is_outermost=True)
         guard = All(parts=tuple(_guard(condition, holds=holds) for condition, holds in verdicts.items()))
-        cases.append((guard, body(looked)))
+        cases.append((guard, settled(terms, number, keyword, verdicts.__getitem__)))
     return Cases(cases=tuple(cases))
+
+
+def settled(terms: Terms, number: TermId, keyword: str, holds: Callable[[Formula], bool]) -> Formula:
+    """What the keyword says of a value for which it is known which conditions hold."""
+    wanted = terms[number].child(keyword)
+    assert wanted is not None
+    looked = _Looked()
+    _look(terms, number, holds, looked, keyword, is_outermost=True)
+    if looked.everything:
+        return TRUE
+    if keyword == _MEMBERS:
+        scope = Others(names=frozenset(looked.names), patterns=frozenset(looked.patterns))
+        return EachMember(scope=scope, wanted=Wants(term=wanted, positive=True))
+    target = terms.any_of([*looked.found, wanted]) if looked.found else wanted
+    return EachItem(start=looked.num_items, stop=None, wanted=Wants(term=target, positive=True))
 
 
 def _guard(condition: Formula, *, holds: bool) -> Formula:
@@ -98,51 +80,57 @@ def _guard(condition: Formula, *, holds: bool) -> Formula:
             raise AssertionError(condition)
 
 
-def _collect_conditions(terms: Terms, number: TermId, local: _Local, conditions: dict[Formula, None]) -> None:
-    """Cycles in place are refused by the registry, so this ends."""
-    term = terms[number]
-    for keyword in ("anyOf", "oneOf", "if"):
-        for target in term.of(keyword).values():
-            conditions[Wants(term=target, positive=True)] = None
-    brought = term.of("dependentSchemas") if local is _look_at_members else {}
-    for name in brought:
-        conditions[Has(name=str(name), positive=True)] = None
-    if len(conditions) > MAX_CONDITIONS:
-        raise TooManyConditionsError
-    for keyword in ("allOf", "anyOf", "oneOf", "if", "then", "else"):
-        for target in term.of(keyword).values():
-            _collect_conditions(terms, target, local, conditions)
-    for target in brought.values():
-        _collect_conditions(terms, target, local, conditions)
+def _conditions(terms: Terms, number: TermId, keyword: str) -> list[Formula]:
+    """The subschemas and names that decide. Cycles in place are refused by the registry, so this ends."""
+    found: dict[Formula, None] = {}
+    pending = [number]
+    seen: set[TermId] = set()
+    while pending:
+        term = terms[pending.pop()]
+        for applicator in ("anyOf", "oneOf", "if"):
+            found.update(dict.fromkeys(Wants(term=target, positive=True) for target in term.of(applicator).values()))
+        beneath = [t for one in ("allOf", "anyOf", "oneOf", "if", "then", "else") for t in term.of(one).values()]
+        brought = term.of("dependentSchemas") if keyword == _MEMBERS else {}
+        found.update(dict.fromkeys(Has(name=str(name), positive=True) for name in brought))
+        for target in (*beneath, *brought.values()):
+            if target not in seen:
+                seen.add(target)
+                pending.append(target)
+    return list(found)
 
 
 def _look(
-    terms: Terms, number: TermId, verdicts: dict[Formula, bool], looked: _Looked, local: _Local, *, is_outermost: bool
+    terms: Terms,
+    number: TermId,
+    holds: Callable[[Formula], bool],
+    looked: _Looked,
+    keyword: str,
+    *,
+    is_outermost: bool,
 ) -> None:
     term = terms[number]
-    if not is_outermost and ("unevaluatedProperties" in term.children and local is _look_at_members):
+    if not is_outermost and keyword in term.children:
         looked.everything = True
-    if not is_outermost and ("unevaluatedItems" in term.children and local is _look_at_items):
-        looked.everything = True
+    local = _look_at_members if keyword == _MEMBERS else _look_at_items
     local(term, looked)
 
     def go(target: TermId) -> None:
-        _look(terms, target, verdicts, looked, local, is_outermost=False)
+        _look(terms, target, holds, looked, keyword, is_outermost=False)
 
     for target in term.of("allOf").values():
         go(target)
-    for keyword in ("anyOf", "oneOf", "if"):
-        for target in term.of(keyword).values():
-            if verdicts[Wants(term=target, positive=True)]:
+    for applicator in ("anyOf", "oneOf", "if"):
+        for target in term.of(applicator).values():
+            if holds(Wants(term=target, positive=True)):
                 go(target)
     condition = term.child("if")
     if condition is not None:
-        branch = term.child("then" if verdicts[Wants(term=condition, positive=True)] else "else")
+        branch = term.child("then" if holds(Wants(term=condition, positive=True)) else "else")
         if branch is not None:
             go(branch)
-    brought = term.of("dependentSchemas") if local is _look_at_members else {}
+    brought = term.of("dependentSchemas") if keyword == _MEMBERS else {}
     for name, target in brought.items():
-        if verdicts[Has(name=str(name), positive=True)]:
+        if holds(Has(name=str(name), positive=True)):
             go(target)
 
 

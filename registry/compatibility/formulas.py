@@ -195,11 +195,20 @@ class SomeName:
     wanted: Wants
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsettled:
+    """The `unevaluated…` keyword of a term, where too many subschemas decide what it speaks of to tell the cases."""
+
+    term: TermId
+    keyword: str
+    positive: bool
+
+
 NumberAtom: TypeAlias = AtLeast | AtMost | Multiple
 StringAtom: TypeAlias = LongerOrEqual | ShorterOrEqual | Matches | InFormat
 ArrayAtom: TypeAlias = EachItem | SomeItem | ItemsAtLeast | ItemsAtMost | Unique
 ObjectAtom: TypeAlias = Has | MembersAtLeast | MembersAtMost | EachMember | SomeMember | EachName | SomeName
-Atom: TypeAlias = NumberAtom | StringAtom | ArrayAtom | ObjectAtom | OneOf
+Atom: TypeAlias = NumberAtom | StringAtom | ArrayAtom | ObjectAtom | OneOf | Unsettled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,6 +286,8 @@ def _negated_atom(atom: Atom) -> Formula:  # noqa: C901, PLR0911, PLR0912 - one 
             return InFormat(name=name, positive=not positive)
         case OneOf(texts=texts, positive=positive):
             return OneOf(texts=texts, positive=not positive)
+        case Unsettled(term=term_of, keyword=keyword, positive=positive):
+            return Unsettled(term=term_of, keyword=keyword, positive=not positive)
         case EachItem(start=start, stop=stop, wanted=wanted):
             return SomeItem(start=start, stop=stop, wanted=refused(wanted))
         case SomeItem(start=start, stop=stop, wanted=wanted):

@@ -6,7 +6,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
-from registry.compatibility.evaluated import item_cases, member_cases
+from registry.compatibility.evaluated import unevaluated_formula
 from registry.compatibility.formulas import (
     FALSE,
     TRUE,
@@ -118,11 +118,11 @@ class KeywordFormulas:
             case JsonType.ARRAY:
                 yield from _array(term)
                 if "unevaluatedItems" in term.children:
-                    yield item_cases(self._terms, number)
+                    yield unevaluated_formula(self._terms, number, "unevaluatedItems")
             case JsonType.OBJECT:
                 yield from _object(term)
                 if "unevaluatedProperties" in term.children:
-                    yield member_cases(self._terms, number)
+                    yield unevaluated_formula(self._terms, number, "unevaluatedProperties")
             case _:
                 return
 

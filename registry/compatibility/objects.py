@@ -22,6 +22,7 @@ from registry.compatibility.formulas import (
     Scope,
     SomeMember,
     SomeName,
+    Unsettled,
     Wants,
 )
 from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure, worst
@@ -90,7 +91,7 @@ class _Objects:
         for atom in atoms:
             self._take(atom)
 
-    def _take(self, atom: Formula) -> None:  # noqa: C901 - one case for each kind of atom
+    def _take(self, atom: Formula) -> None:  # noqa: C901, PLR0912 - one case for each kind of atom
         match atom:
             case Has(name=name, positive=True):
                 self._has[name] = None
@@ -119,6 +120,9 @@ class _Objects:
                 self._asked.append(_Asked(scopes=[_ANY_MEMBER], names={wanted}))
             case OneOf(texts=texts):
                 self._excluded.update(texts)
+            case Unsettled():
+                # Left out: what is found is checked, and what is empty without it is empty with it.
+                pass
             case _:
                 raise AssertionError(atom)
 

@@ -66,7 +66,7 @@ class SchemaPair:
         self.terms = Terms()
         old_root, new_root = self.terms.read(old, new)
         self._formulas = KeywordFormulas(self.terms)
-        self.truth = Truth(self._formulas, FormatJudges(preparation).holds)
+        self.truth = Truth(self.terms, self._formulas, FormatJudges(preparation).holds)
         self.budget = budget
         self._is_own_schema = is_own_schema
         self.old = Contract(schema=old, root=old_root, judge=_judge_of(old, preparation))

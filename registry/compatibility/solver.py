@@ -5,18 +5,16 @@ together, and choices. A value is made from the atoms alone first; only a choice
 so the many choices that do not matter (the other branches of a `oneOf`) cost one evaluation each.
 
 Recursion: a goal inside itself is taken to be empty. That is right, because of the values that solve a goal a
-smallest one never holds another. An outcome that rests on it is not kept for other goals.
+smallest one never holds another; `findings` keeps what rests on it apart.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
-from math import inf
-from typing import Final, TypeAlias
+from typing import Final
 
 from registry.compatibility.arrays import solve_array
 from registry.compatibility.budgeting import Spending
-from registry.compatibility.evaluated import TooManyConditionsError
+from registry.compatibility.findings import Findings, Goal
 from registry.compatibility.formulas import (
     FALSE,
     TRUE,
@@ -40,13 +38,13 @@ from registry.compatibility.truth import Ternary, Truth, all_of
 from registry.contract import JsonValue
 from registry.parsing import parse_json
 
-Goal: TypeAlias = frozenset[Wants]
-
 _TYPES: Final = (
     JsonType.NUMBER, JsonType.STRING, JsonType.BOOLEAN, JsonType.NULL, JsonType.ARRAY, JsonType.OBJECT,
 )  # fmt: skip
 """Scalars first: the shorter witness is the better one."""
 
+ASKED_PER_STEP: Final = 16
+"""Evaluations of terms that cost about as much as one step."""
 MAX_CLOSINGS: Final = 24
 """Reasons that are kept; a proof may rest on thousands."""
 
@@ -64,32 +62,32 @@ class Solver:
         self._formulas = formulas
         self.closings: dict[str, None] = {}
         """Why cases were closed, each reason once, in order."""
-        self._known: dict[Goal, Outcome] = {}
-        self._open: dict[Goal, int] = {}
-        self._lowest: float = inf
-        """The outermost open goal that the outcome under way rests on."""
+        self._findings = Findings()
+        self._open: set[Goal] = set()
+        self._grounds: set[Goal] = set()
+        """The open goals that the outcome under way rests on."""
 
     def solve(self, goal: Goal) -> Outcome:
         """A value that is as all of the goal wants it. Raises `BudgetSpentError`."""
-        known = self._known.get(goal)
+        known = self._findings.get(goal)
         if known is not None:
-            return known
+            self._grounds |= known[1]
+            return known[0]
         if goal in self._open:
-            self._lowest = min(self._lowest, self._open[goal])
+            self._grounds.add(goal)
             return Empty(reason="only a value without an end would do")
         if len(self._open) >= self.spending.budget.max_depth:
             return Unsure(reason="the contracts are nested too deeply")
         self.spending.step()
-        depth = len(self._open)
-        outside, self._lowest = self._lowest, inf
-        self._open[goal] = depth
+        outside, self._grounds = self._grounds, set()
+        self._open.add(goal)
         try:
             outcome = self._solve(goal)
         finally:
-            del self._open[goal]
-        if self._lowest >= depth or not isinstance(outcome, Empty):
-            self._known[goal] = outcome
-        self._lowest = min(outside, self._lowest if self._lowest < depth else inf)
+            self._open.remove(goal)
+        grounds = frozenset(self._grounds - {goal}) if isinstance(outcome, Empty) else frozenset()
+        self._findings.put(goal, outcome, grounds)
+        self._grounds = outside | grounds
         return outcome
 
     def solve_string(self, formulas: Iterable[Formula]) -> Outcome:
@@ -108,10 +106,7 @@ class Solver:
             return self._first_of(listed, tuple(goal))
         outcomes: list[Outcome] = []
         for json_type in _TYPES:
-            try:
-                outcome = self._explore(json_type, _Case(), list(goal))
-            except TooManyConditionsError:
-                outcome = Unsure(reason="too many subschemas decide what an `unevaluated…` keyword speaks of")
+            outcome = self._explore(json_type, _Case(), list(goal))
             if isinstance(outcome, Found):
                 return outcome
             if not isinstance(outcome, Empty) or outcome != _OTHER_TYPE:
@@ -132,10 +127,10 @@ class Solver:
 
     def holds_all(self, formulas: Iterable[Formula], value: JsonValue) -> Ternary:
         """Whether all formulas hold for a value of their type."""
-        try:
-            return all_of(self.truth.of(formula, value) for formula in formulas)
-        except TooManyConditionsError:
-            return None
+        before = self.truth.num_asked
+        held = all_of(self.truth.of(formula, value) for formula in formulas)
+        self.spending.step((self.truth.num_asked - before) // ASKED_PER_STEP)
+        return held
 
     def _explore(self, json_type: JsonType, case: "_Case", pending: list[Formula]) -> Outcome:
         self.spending.step()
@@ -159,7 +154,7 @@ class Solver:
         rest = tuple(choice for choice in grown.choices if choice is not chosen)
         left = replace(grown, choices=rest)
         outcomes: list[Outcome] = []
-        for part in _branches(chosen):
+        for part in _branches(chosen, grown.wanted):
             outcome = self._explore(json_type, left, [part])
             if isinstance(outcome, Found):
                 return outcome
@@ -258,13 +253,13 @@ def _breadth(choice: Formula) -> int:
         case ExactlyOne(terms=terms, positive=True):
             return len(terms)
         case ExactlyOne(terms=terms):
-            return 1 + len(terms) * len(terms) // 2
+            return 1 + len(terms)
         case _:
             return 1
 
 
-def _branches(choice: Formula) -> Iterable[Formula]:
-    """The ways to make a choice true; together they are all there are."""
+def _branches(choice: Formula, wanted: Mapping[Wants, None]) -> Iterable[Formula]:
+    """The ways to make a choice true; together they are all there are, given what is wanted already."""
     match choice:
         case Any(parts=parts):
             return parts
@@ -274,11 +269,20 @@ def _branches(choice: Formula) -> Iterable[Formula]:
             places = range(len(terms))
             return [All(parts=tuple(_wants(terms[i], positive=i == own) for i in places)) for own in places]
         case ExactlyOne(terms=terms):
-            none = All(parts=tuple(_wants(term, positive=False) for term in terms))
-            pairs = [All(parts=tuple(_wants(t, positive=True) for t in pair)) for pair in combinations(terms, 2)]
-            return [none, *pairs]
+            return _none_or_several(terms, wanted)
         case _:
             return [choice]
+
+
+def _none_or_several(terms: tuple[TermId, ...], wanted: Mapping[Wants, None]) -> list[Formula]:
+    held = next((i for i, term in enumerate(terms) if _wants(term, positive=True) in wanted), None)
+    if held is not None:
+        return [_wants(term, positive=True) for i, term in enumerate(terms) if i != held]
+    several = [
+        All(parts=(_wants(one, positive=True), Any(parts=tuple(_wants(two, positive=True) for two in terms[i + 1 :]))))
+        for i, one in enumerate(terms[:-1])
+    ]
+    return [All(parts=tuple(_wants(term, positive=False) for term in terms)), *several]
 
 
 def _wants(term: TermId, *, positive: bool) -> Wants:

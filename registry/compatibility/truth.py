@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
+from registry.compatibility.evaluated import settled
 from registry.compatibility.formulas import (
     All,
     Any,
@@ -36,10 +37,11 @@ from registry.compatibility.formulas import (
     SomeMember,
     SomeName,
     Unique,
+    Unsettled,
     Wants,
 )
 from registry.compatibility.keyword_formulas import KeywordFormulas, type_of
-from registry.compatibility.terms import TermId
+from registry.compatibility.terms import TermId, Terms
 from registry.contract import JsonValue
 from registry.errors import UnsupportedPatternError
 from registry.pattern_program import pattern_program
@@ -91,15 +93,23 @@ def in_scope(scope: Scope, name: str) -> Ternary:
             return all_of((name not in scope.names, *(opposite(finds(pattern, name)) for pattern in scope.patterns)))
 
 
+class _NotKnownError(Exception):
+    """Only the judge could tell."""
+
+
 class Truth:
     """Evaluates formulas over the terms of one comparison."""
 
-    def __init__(self, formulas: KeywordFormulas, format_oracle: FormatOracle) -> None:
+    def __init__(self, terms: Terms, formulas: KeywordFormulas, format_oracle: FormatOracle) -> None:
+        self.num_asked = 0
+        """How often a term was evaluated: what the evaluations cost."""
+        self._terms = terms
         self._formulas = formulas
         self._format_oracle = format_oracle
 
     def allows(self, term: TermId, value: JsonValue) -> Ternary:
         """Whether the term allows the value."""
+        self.num_asked += 1
         return self.of(self._formulas.of(term, type_of(value)), value)
 
     def wanted(self, wanted: Wants, value: JsonValue) -> Ternary:
@@ -119,15 +129,31 @@ class Truth:
             case Cases(cases=cases):
                 return any_of(self.of(All(parts=case), value) for case in cases)
             case ExactlyOne(terms=terms, positive=positive):
-                held = [self.allows(term, value) for term in terms]
-                num_sure = sum(truth is True for truth in held)
+                each = [self.allows(term, value) for term in terms]
+                num_sure = sum(truth is True for truth in each)
                 if num_sure > 1:
                     return not positive
-                return None if None in held else (num_sure == 1) == positive
+                return None if None in each else (num_sure == 1) == positive
+            case Unsettled(term=term, keyword=keyword, positive=positive):
+                held = self._unevaluated(term, keyword, value)
+                return held if positive else opposite(held)
             case OneOf(texts=texts, positive=positive):
                 return (value_text(value) in texts) == positive
             case _:
                 return self._atom(formula, value)
+
+    def _unevaluated(self, term: TermId, keyword: str, value: JsonValue) -> Ternary:
+        """An `unevaluated…` keyword on one value: for that it is settled which conditions hold."""
+        try:
+            return self.of(settled(self._terms, term, keyword, lambda condition: self._known(condition, value)), value)
+        except _NotKnownError:
+            return None
+
+    def _known(self, condition: Formula, value: JsonValue) -> bool:
+        held = self.of(condition, value)
+        if held is None:
+            raise _NotKnownError
+        return held
 
     def _atom(self, atom: Atom, value: JsonValue) -> Ternary:
         match value:
