@@ -7,7 +7,7 @@ conditions ask for the viewer's own or for what is shared, and nothing is filter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, case, or_, select
+from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, case, or_, select, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from policy.governance import RegistryPolicy
@@ -142,7 +142,7 @@ def _best(*conditions: ColumnElement[bool]) -> Any:
     return (
         select(REVISIONS.c.revision_id)
         .join(STATUSES, STATUSES.c.revision_id == REVISIONS.c.revision_id)
-        .where(or_(*(REVISIONS.c.revision_id.in_(side) for side in candidates)))
+        .where(REVISIONS.c.revision_id.in_(union_all(*candidates)))
         .order_by(
             case((STATUSES.c.state.in_(_SERVED_STATES), 0), else_=1),
             case((REVISIONS.c.tenant == _VIEWER, 0), else_=1),

@@ -91,13 +91,7 @@ STATUSES = Table(
     Column("is_shared", Boolean, nullable=False),
     Column("digest", String(80), nullable=False),
     Column("created_at", UtcDateTime(), nullable=False),
-    Index(
-        "ix_revision_statuses_shared",
-        "digest",
-        "created_at",
-        sqlite_where=text("is_shared"),
-        postgresql_where=text("is_shared"),
-    ),
+    Index("ix_revision_statuses_shared", "digest", "is_shared", "created_at"),
 )
 
 DEPENDENCIES = Table(

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -194,7 +195,7 @@ async def test_a_full_contract_takes_no_more(database_url: str, monkeypatch: pyt
     ],
 )
 async def test_what_cannot_be_kept_is_refused_before_anything_is_written(
-    database_url: str, changes: dict[str, object], error: type[RegistryError]
+    database_url: str, changes: dict[str, Any], error: type[RegistryError]
 ) -> None:
     async with opened(database_url) as world:
         with pytest.raises(error):

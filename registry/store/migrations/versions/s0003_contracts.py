@@ -86,13 +86,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["revision_id"], ["revisions.revision_id"], name="fk_revision_statuses_revision_id"),
         sa.PrimaryKeyConstraint("revision_id", name="pk_revision_statuses"),
     )
-    op.create_index(
-        "ix_revision_statuses_shared",
-        "revision_statuses",
-        ["digest", "created_at"],
-        sqlite_where=sa.text("is_shared"),
-        postgresql_where=sa.text("is_shared"),
-    )
+    op.create_index("ix_revision_statuses_shared", "revision_statuses", ["digest", "is_shared", "created_at"])
     op.create_table(
         "revision_dependencies",
         sa.Column("revision_id", sa.String(40), nullable=False),
