@@ -17,6 +17,8 @@ from gateway.auth.authenticator import Authenticator
 from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
 from gateway.budget import BudgetLedger
+from gateway.comparisons import BoundedComparer
+from gateway.compatibility.service import ComparisonService
 from gateway.compilers import Compiler
 from gateway.confluent.router import ROUTERS as CONFLUENT_ROUTERS
 from gateway.errors import BudgetRefusedError, ContractLookupError, ContractRefusedError, GatewayError
@@ -126,9 +128,6 @@ async def _open(
         validator = judges
     comparer = around.comparer
     if comparer is None:
-        from gateway.comparisons import BoundedComparer
-        from gateway.compatibility.service import ComparisonService
-
         service = await ComparisonService.start(num_workers=settings.num_comparers)
         stack.push_async_callback(service.close)
         comparer = BoundedComparer(service, seconds=settings.comparison_seconds)
