@@ -129,3 +129,23 @@ def test_what_is_read_accepts_what_the_specification_accepts(seed: int) -> None:
         verdict = judge.judge_value(parsed(instance))
         assert isinstance(verdict, Valid | Invalid)
         assert isinstance(verdict, Valid) == oracle.accepts(instance), json.dumps([schema, instance])
+
+
+@settings(max_examples=1_000, deadline=None, derandomize=True)
+@given(st.integers(0, 2**64))
+def test_a_resource_may_stand_in_the_text_or_beside_it(seed: int) -> None:
+    random = Random(seed)
+    schema = Tangle(random).schema()
+    moved = random.sample(["r0", "r1"], random.randint(1, 2))
+    documents = {BASE + name: schema["$defs"][name] for name in moved}
+    apart = {**schema, "$defs": {name: inner for name, inner in schema["$defs"].items() if name not in moved}}
+    one, other = codes_or_text(schema, {}), codes_or_text(apart, documents)
+    assert one == other
+
+
+def codes_or_text(schema: Any, documents: dict[str, Any]) -> str | set[str]:
+    """The canonical text, or why there is none."""
+    try:
+        return read(schema, limits=UNLIMITED, documents=documents).text
+    except ContractRejectedError as error:
+        return {rejection.code.value for rejection in error.rejections}

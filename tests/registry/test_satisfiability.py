@@ -108,6 +108,48 @@ def test_recursion_without_a_base_has_no_instance() -> None:
     assert refusal(pair)[0] == "unsatisfiable"
 
 
+@pytest.mark.parametrize(
+    "definitions",
+    [
+        # Each asks for the next, and the last for the first.
+        {
+            "a": {"type": "object", "required": ["b"], "properties": {"b": {"$ref": "#/$defs/b"}}},
+            "b": {"type": "object", "required": ["c"], "properties": {"c": {"$ref": "#/$defs/c"}}},
+            "c": {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/$defs/a"}}},
+        },
+        {
+            "a": {"type": "array", "minItems": 2, "prefixItems": [{"type": "null"}, {"$ref": "#/$defs/b"}]},
+            "b": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/a"}},
+        },
+        {
+            "a": {"type": "array", "contains": {"$ref": "#/$defs/b"}},
+            "b": {"type": "object", "required": ["x"], "additionalProperties": {"$ref": "#/$defs/a"}},
+        },
+        {
+            "a": {"type": "object", "required": ["xy"], "patternProperties": {"^x": {"$ref": "#/$defs/b"}}},
+            "b": {"allOf": [{}, {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/a"}}]},
+        },
+        {
+            "a": {"anyOf": [{"$ref": "#/$defs/b"}, {"$ref": "#/$defs/c"}]},
+            "b": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/a"}},
+            "c": {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/$defs/a"}}},
+        },
+        {
+            "a": {"type": "object", "required": ["x"], "dependentRequired": {"x": ["y"]},
+                  "properties": {"y": {"$ref": "#/$defs/b"}}},
+            "b": {"oneOf": [{"$ref": "#/$defs/a"}]},
+        },
+    ],
+)  # fmt: skip
+def test_a_recursion_through_several_without_a_base_has_no_instance(definitions: dict[str, Any]) -> None:
+    for name in definitions:
+        (found,) = refusals({"$ref": f"#/$defs/{name}", "$defs": definitions})
+        assert found.code == "unsatisfiable"
+    # One way out, and all of it can end.
+    way_out = {**definitions, "b": {"anyOf": [{"type": "null"}, definitions["b"]]}}
+    read({"$ref": "#/$defs/a", "$defs": way_out})
+
+
 def test_recursion_with_a_base_has_its_shortest_instance() -> None:
     tree = {
         "type": "object",
