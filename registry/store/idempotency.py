@@ -17,7 +17,7 @@ from registry.identifiers import TenantId
 from registry.store.bounds import MAX_REPLAY_BYTES
 from registry.store.database import Database
 from registry.store.encoding import read_members, write_members
-from registry.store.faults import retried
+from registry.store.faults import TransientStoreError, retried
 from registry.store.ledger import inserting
 from registry.store.tables.operations import IDEMPOTENCY
 
@@ -105,7 +105,9 @@ class IdempotencyStore:
             if (await session.execute(claim)).one_or_none() is not None:
                 return Begun(lease=lease)
             record = select(IDEMPOTENCY).where(IDEMPOTENCY.c.tenant == tenant, IDEMPOTENCY.c.key_digest == key_digest)
-            row = (await session.execute(record)).one()
+            row = (await session.execute(record)).one_or_none()
+            if row is None:
+                raise TransientStoreError  # who held the key gave it up between the two statements
         if row.request_digest != request_digest:
             return Mismatch()
         if row.status is None:

@@ -137,10 +137,9 @@ class SubjectStore:
         self, tenant: TenantId, revision_id: RevisionId, *, offset: int, limit: int
     ) -> tuple[SchemaId, ...]:
         """The ids of the tenant's live versions that refer to a revision, directly or through others."""
-        leaning = exists().where(
-            DEPENDENCIES.c.revision_id == REVISIONS.c.revision_id, DEPENDENCIES.c.dependency_id == revision_id
-        )
-        versions = _versions(Standing.LIVE).where(REVISIONS.c.tenant == tenant, leaning).subquery()
+        leaning = select(DEPENDENCIES.c.revision_id).where(DEPENDENCIES.c.dependency_id == revision_id)
+        leaners = _versions(Standing.LIVE).where(REVISIONS.c.tenant == tenant, REVISIONS.c.revision_id.in_(leaning))
+        versions = leaners.subquery()
         statement = select(versions.c.schema_id).distinct().order_by(versions.c.schema_id)
         async with self._database.looking() as session:
             return tuple(SchemaId(number) for number in await session.scalars(statement.offset(offset).limit(limit)))

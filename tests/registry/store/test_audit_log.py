@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from registry.audit import GENESIS, AuditAction, AuditEvent, event_digest
+from registry.contract import JsonValue
 from registry.identifiers import PrincipalId
 from registry.store.audit_log import append_event
 from tests.registry.store.world import ACME, EVE, NOON, OTHER, World, later, opened
@@ -63,7 +64,7 @@ async def test_events_are_read_in_parts(database_url: str) -> None:
 
 async def test_numbers_and_moments_come_back_as_they_were(database_url: str) -> None:
     async with opened(database_url) as world:
-        details = {"exact": Decimal("0.1"), "large": 2**70, "list": [None, True, {"b": 1, "a": "\x00"}], "": ""}
+        details: dict[str, JsonValue] = {"exact": Decimal("0.1"), "large": 2**70, "list": [None, True, {"b": 1, "a": "\x00"}], "": ""}
         async with world.database.writing() as session:
             await append_event(
                 session,

@@ -261,8 +261,8 @@ async def test_no_statement_of_the_daily_work_reads_a_whole_table(database_url: 
                 # With five rows a scan is the best plan; asked to avoid one, only what no index helps still scans.
                 await session.execute(text("SET LOCAL enable_seqscan = off"))
             for statement, parameters in seen:
-                plan = await session.exec_driver_sql(explain + statement, parameters)
-                plans.append("\n".join(" ".join(map(str, row)) for row in plan))
+                steps = await session.exec_driver_sql(explain + statement, parameters)
+                plans.append("\n".join(" ".join(map(str, row)) for row in steps))
     tables = r"(contracts|revisions|revision_statuses|aliases|ledgers|audit_events|schema_ids|signatures|signing_keys)"
     for plan in plans:
         lines = [line for line in plan.splitlines() if re.search(rf"(SCAN|Seq Scan on) {tables}\b", line)]
