@@ -212,3 +212,14 @@ class Change:
 
 
 Changes: TypeAlias = tuple[Change, ...]
+
+
+ANNOTATIONS_CHANGED: Change = Change(
+    kind=ChangeKind.ANNOTATIONS_CHANGED,
+    old_pointer="",
+    new_pointer="",
+    effect=Effect.NEITHER,
+    message="titles, descriptions or other annotations were changed",
+)
+"""For whoever compares two revisions whose digests are equal and whose annotation digests are not: a comparison sees
+canonical texts only."""

@@ -36,6 +36,7 @@ from registry.compatibility.formulas import (
     ShorterOrEqual,
     Unique,
     Wants,
+    negated,
 )
 from registry.compatibility.terms import Term, TermId, Terms
 from registry.contract import JsonValue
@@ -84,6 +85,7 @@ class KeywordFormulas:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._known: dict[tuple[TermId, JsonType], Formula] = {}
+        self._refusals: dict[tuple[TermId, JsonType], Formula] = {}
 
     def of(self, number: TermId, json_type: JsonType) -> Formula:
         """What a value of the type must satisfy to be allowed by the term."""
@@ -91,6 +93,13 @@ class KeywordFormulas:
         if key not in self._known:
             self._known[key] = self._formula(number, json_type)
         return self._known[key]
+
+    def of_refusal(self, number: TermId, json_type: JsonType) -> Formula:
+        """What a value of the type must satisfy to be refused by the term."""
+        key = (number, json_type)
+        if key not in self._refusals:
+            self._refusals[key] = negated(self.of(number, json_type))
+        return self._refusals[key]
 
     def _formula(self, number: TermId, json_type: JsonType) -> Formula:
         term = self._terms[number]

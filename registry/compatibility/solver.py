@@ -8,12 +8,13 @@ Recursion: a goal inside itself is taken to be empty. That is right, because of 
 smallest one never holds another; `findings` keeps what rests on it apart.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from registry.compatibility.arrays import solve_array
 from registry.compatibility.budgeting import Spending
+from registry.compatibility.choices import branches, breadth, is_closed, is_forced
 from registry.compatibility.findings import Findings, Goal
 from registry.compatibility.formulas import (
     FALSE,
@@ -33,7 +34,7 @@ from registry.compatibility.numbers import solve_number
 from registry.compatibility.objects import solve_object
 from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure, worst
 from registry.compatibility.strings import solve_string
-from registry.compatibility.terms import TermId, Terms
+from registry.compatibility.terms import Terms
 from registry.compatibility.truth import Ternary, Truth, all_of
 from registry.contract import JsonValue
 from registry.parsing import parse_json
@@ -134,7 +135,7 @@ class Solver:
 
     def _explore(self, json_type: JsonType, case: "_Case", pending: list[Formula]) -> Outcome:
         self.spending.step()
-        grown = self._grown(json_type, case, pending)
+        grown = self._forced(json_type, self._grown(json_type, case, pending))
         if isinstance(grown, Empty):
             return grown
         outcome = self._from_atoms(json_type, grown)
@@ -150,11 +151,11 @@ class Solver:
                 return Unsure(reason="a value that was made did not do")
         if not failing:
             return outcome
-        chosen = min(failing, key=_breadth)
+        chosen = min(failing, key=breadth)
         rest = tuple(choice for choice in grown.choices if choice is not chosen)
         left = replace(grown, choices=rest)
         outcomes: list[Outcome] = []
-        for part in _branches(chosen, grown.wanted):
+        for part in branches(chosen, grown.wanted):
             outcome = self._explore(json_type, left, [part])
             if isinstance(outcome, Found):
                 return outcome
@@ -172,12 +173,12 @@ class Solver:
                         return _CONTRADICTION
                     if formula not in wanted:
                         wanted[formula] = None
-                        own = self._formulas.of(term, json_type)
-                        pending.append(own if positive else negated(own))
+                        own = self._formulas.of if positive else self._formulas.of_refusal
+                        pending.append(own(term, json_type))
                 case All(parts=parts):
                     pending.extend(parts)
                 case Any(parts=parts):
-                    left = [part for part in parts if part != FALSE and not _is_closed(part, wanted, atoms)]
+                    left = [part for part in parts if part != FALSE and not is_closed(part, wanted, atoms)]
                     if not left:
                         return _OTHER_TYPE if not parts else _CONTRADICTION
                     if TRUE not in left:
@@ -192,6 +193,17 @@ class Solver:
                         return _CONTRADICTION
                     atoms[formula] = None
         return _Case(wanted=wanted, atoms=atoms, choices=tuple(choices))
+
+    def _forced(self, json_type: JsonType, case: "_Case | Empty") -> "_Case | Empty":
+        """The case with every "none or several" that leaves no choice, because one is known to allow the value."""
+        while isinstance(case, _Case):
+            forced = next((choice for choice in case.choices if is_forced(choice, case.wanted)), None)
+            if forced is None:
+                return case
+            others = tuple(choice for choice in case.choices if choice is not forced)
+            part = Any(parts=tuple(branches(forced, case.wanted)))
+            case = self._grown(json_type, replace(case, choices=others), [part])
+        return case
 
     def _from_atoms(self, json_type: JsonType, case: "_Case") -> Outcome:
         listed = [atom for atom in case.atoms if isinstance(atom, OneOf) and atom.positive]
@@ -231,59 +243,3 @@ class _Case:
     wanted: dict[Wants, None] = field(default_factory=dict)
     atoms: dict[Atom, None] = field(default_factory=dict)
     choices: tuple[Formula, ...] = ()
-
-
-def _is_closed(part: Formula, wanted: dict[Wants, None], atoms: dict[Atom, None]) -> bool:
-    """Whether the part is the very opposite of what already holds."""
-    match part:
-        case Wants():
-            return negated(part) in wanted
-        case All() | Any() | Cases() | ExactlyOne():
-            return False
-        case _:
-            return negated(part) in atoms
-
-
-def _breadth(choice: Formula) -> int:
-    match choice:
-        case Any(parts=parts):
-            return len(parts)
-        case Cases(cases=cases):
-            return len(cases)
-        case ExactlyOne(terms=terms, positive=True):
-            return len(terms)
-        case ExactlyOne(terms=terms):
-            return 1 + len(terms)
-        case _:
-            return 1
-
-
-def _branches(choice: Formula, wanted: Mapping[Wants, None]) -> Iterable[Formula]:
-    """The ways to make a choice true; together they are all there are, given what is wanted already."""
-    match choice:
-        case Any(parts=parts):
-            return parts
-        case Cases(cases=cases):
-            return [All(parts=case) for case in cases]
-        case ExactlyOne(terms=terms, positive=True):
-            places = range(len(terms))
-            return [All(parts=tuple(_wants(terms[i], positive=i == own) for i in places)) for own in places]
-        case ExactlyOne(terms=terms):
-            return _none_or_several(terms, wanted)
-        case _:
-            return [choice]
-
-
-def _none_or_several(terms: tuple[TermId, ...], wanted: Mapping[Wants, None]) -> list[Formula]:
-    held = next((i for i, term in enumerate(terms) if _wants(term, positive=True) in wanted), None)
-    if held is not None:
-        return [_wants(term, positive=True) for i, term in enumerate(terms) if i != held]
-    several = [
-        All(parts=(_wants(one, positive=True), Any(parts=tuple(_wants(two, positive=True) for two in terms[i + 1 :]))))
-        for i, one in enumerate(terms[:-1])
-    ]
-    return [All(parts=tuple(_wants(term, positive=False) for term in terms)), *several]
-
-
-def _wants(term: TermId, *, positive: bool) -> Wants:
-    return Wants(term=term, positive=positive)
