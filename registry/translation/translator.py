@@ -173,6 +173,7 @@ class _Translator:
             here, source = join(visit.here, *child.path), join(visit.source, *child.source)
             if child.path != child.source:
                 self._moved(here, source)
+                self._places[source] = here  # and not a wrapper of the translation's own, which has the same source
             self._stack.append(
                 _Visit(
                     schema=child.schema,

@@ -120,6 +120,23 @@ def test_references_by_pointer_follow_what_moved(reference: str, target: str) ->
     assert found["type"] == target
 
 
+@pytest.mark.parametrize("conjuncts", [None, [{"minItems": 1}]])
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [("#/contains", '{"items":{"type":"null"},"minItems":3}'), ("#/contains/items", '{"type":"null"}')],
+)
+def test_references_lead_into_a_wrapped_contains_and_not_to_its_wrapper(
+    conjuncts: list[Any] | None, reference: str, text: str
+) -> None:
+    schema: dict[str, Any] = {
+        "contains": {"minItems": 3, "items": {"type": "null"}},
+        "unevaluatedItems": True,
+        "items": {"$ref": reference},
+    }
+    contract = read(schema if conjuncts is None else {**schema, "allOf": conjuncts}, dialect=D19)
+    assert f'"items":{text}' in contract.text
+
+
 @pytest.mark.parametrize(
     "reference",
     ["#/prefixItems/0", "#/dependentSchemas/a", "#/dependentRequired", "#/dependencies/b", "#/allOf/0",
