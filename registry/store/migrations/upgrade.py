@@ -22,16 +22,13 @@ async def upgrade(engine: AsyncEngine) -> None:
     Raises:
         StoreVersionError: the database has taken a step that this version does not know.
     """
-    if engine.dialect.name == "sqlite":
-        async with engine.execution_options(schemagate_begin="BEGIN IMMEDIATE").begin() as connection:
-            await connection.run_sync(_upgrade)
-        return
     async with engine.begin() as connection:
-        # Most starts find nothing to do, and need not wait for anybody to learn so.
+        # Most starts find nothing to do, and need not wait for a writer to learn so.
         if await connection.run_sync(_is_current):
             return
-    async with engine.begin() as connection:
-        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    async with engine.execution_options(schemagate_begin="BEGIN IMMEDIATE").begin() as connection:
+        if connection.dialect.name == "postgresql":
+            await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         await connection.run_sync(_upgrade)
 
 

@@ -64,7 +64,12 @@ async def test_events_are_read_in_parts(database_url: str) -> None:
 
 async def test_numbers_and_moments_come_back_as_they_were(database_url: str) -> None:
     async with opened(database_url) as world:
-        details: dict[str, JsonValue] = {"exact": Decimal("0.1"), "large": 2**70, "list": [None, True, {"b": 1, "a": "\x00"}], "": ""}
+        details: dict[str, JsonValue] = {
+            "exact": Decimal("0.1"),
+            "large": 2**70,
+            "list": [None, True, {"b": 1, "a": "\x00"}],
+            "": "",
+        }
         async with world.database.writing() as session:
             await append_event(
                 session,
