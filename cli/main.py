@@ -7,6 +7,7 @@ import typer
 
 from cli import key
 from cli.conform.command import conform_command
+from cli.contract import app as contract
 from cli.up.command import up_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, invoke_without_command=True)
@@ -25,6 +26,7 @@ def schemagate(
 app.command("up")(up_command)
 app.command("conform")(conform_command)
 app.add_typer(key.app, name="key")
+app.add_typer(contract.app, name="contract")
 
 if __name__ == "__main__":
     app()

@@ -1,0 +1,1 @@
+"""`schemagate contract`: one file a command."""
