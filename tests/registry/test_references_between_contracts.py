@@ -168,6 +168,30 @@ def test_fragments_lead_to_definitions_and_anchors_of_a_revision() -> None:
         assert caught.value.rejections[0].code is RejectionCode.UNRESOLVED_REFERENCE
 
 
+def test_a_contract_of_an_older_dialect_is_referred_to_as_its_author_wrote_it() -> None:
+    older = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "definitions": {
+            "pair": {"items": [{"type": "null"}, {"$ref": "#text"}], "additionalItems": False},
+            "text": {"$id": "#text", "type": "string"},
+        },
+    }
+    schema = {
+        "properties": {
+            "pair": {"$ref": "schemagate:old@1#/definitions/pair"},
+            "first": {"$ref": "schemagate:old@1#/definitions/pair/items/0"},
+            "text": {"$ref": "schemagate:old@1#text"},
+        }
+    }
+    assert read_with(schema, {"schemagate:old@1": older}).schema == {
+        "properties": {
+            "pair": {"items": False, "prefixItems": [{"type": "null"}, {"type": "string"}]},
+            "first": {"type": "null"},
+            "text": {"type": "string"},
+        }
+    }
+
+
 def test_a_contract_that_was_not_found_is_refused_where_it_is_reached() -> None:
     with pytest.raises(ContractRejectedError) as caught:
         read_with({"items": {"$ref": "schemagate:gone@1"}}, {})
