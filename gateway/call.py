@@ -20,11 +20,9 @@ from gateway.stages import Stage
 from gateway.wire_faults import read_model
 from registry.catalogue import Catalogue
 from registry.contract import JsonValue
-from registry.identifiers import RevisionNumber
 from registry.revision import Actor
 
 _Model = TypeVar("_Model", bound=BaseModel)
-_MAX_NUMBER_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,15 +87,3 @@ def answer(
     if source is not None:
         text = f'{text[:-1]},"source":{source}}}'
     return Response(text, status_code=status, headers=dict(headers or {}), media_type="application/json")
-
-
-def revision_number(text: str) -> RevisionNumber:
-    """The number in a path.
-
-    Raises:
-        InvalidRequestError: it is none.
-    """
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_NUMBER_DIGITS and text[0] != "0"):
-        message = f"`{text[:32]}` is not the number of a revision; numbers are 1, 2, 3 …"
-        raise InvalidRequestError(RequestFault.INVALID_VALUE, message, param="revision")
-    return RevisionNumber(int(text))

@@ -116,7 +116,7 @@ class AliasSent(Sent):
 class SignatureSent(Sent):
     """`POST …/signatures`: Ed25519 over the signing payload."""
 
-    key_id: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
+    key_id: Annotated[str, Field(pattern=r"^ed25519:[0-9a-f]{32}$")]
     signature: Annotated[str, Field(min_length=1, max_length=MAX_SIGNATURE_CHARACTERS)]
 
 

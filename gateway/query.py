@@ -28,6 +28,8 @@ class Query:
                 raise unknown_member(name, known=known, param=name[:64])
             if name in self._values:
                 raise _invalid(name, "it is there twice")
+            if "\0" in value:
+                raise _invalid(name, "it holds U+0000")
             if len(value) > MAX_QUERY_CHARACTERS:
                 raise _invalid(name, f"it is longer than {MAX_QUERY_CHARACTERS} characters")
             self._values[name] = value

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from gateway.auth.authenticator import Authenticator, Caller
 from gateway.body import parse_body, read_body
 from gateway.budget import BudgetLedger, Demand, Meter
+from gateway.comparisons import COMPARING_FOR
 from gateway.compilers import Compiler
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
@@ -52,6 +53,7 @@ class Services:
         Raises:
             BudgetRefusedError: the tenant asks too often.
         """
+        COMPARING_FOR.set(caller.partition)
         lease = await self.ledger.reserve(caller.tenant, Demand(tokens=0, compile_cpu_ms=0, contract_digest=None))
         await self.ledger.settle(lease, Meter())
         return lease.headers

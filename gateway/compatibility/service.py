@@ -25,7 +25,7 @@ WALL_PER_CPU_SECOND = 4.0
 QUEUE_SECONDS = 10.0
 """Patience for a free process, before the comparison's own time begins."""
 
-DEFAULT_SECONDS = 10.0
+DEFAULT_SECONDS = 20.0
 """CPU time of one comparison. Its own budget ends sooner, for all but contracts that are large and much changed."""
 
 
@@ -55,9 +55,11 @@ class ComparisonService:
         return self._pool.num_ready
 
     async def compare(
-        self, old: tuple[str, str], new: tuple[str, str], *, seconds: float = DEFAULT_SECONDS
+        self, old: tuple[str, str], new: tuple[str, str], *, seconds: float = DEFAULT_SECONDS, partition: str = ""
     ) -> Comparison:
         """Compare two contracts, each a kind and a canonical text, within `seconds` of CPU time.
+
+        Partitions wait in turn, so that one tenant's burst delays its own comparisons first.
 
         Whatever happens to the process, the answer is a comparison: at worst two times `Unknown`.
         """
@@ -65,7 +67,9 @@ class ComparisonService:
         if len(payload) > MAX_MESSAGE_BYTES - _MIB:
             return _unknown(UnknownReason.BUDGET, "the contracts are too long to be compared")
         budget = _process_budget(seconds=seconds)
-        outcome = await self._pool.run(payload, budget=budget, deadline_seconds=QUEUE_SECONDS + budget.wall_seconds)
+        outcome = await self._pool.run(
+            payload, budget=budget, deadline_seconds=QUEUE_SECONDS + budget.wall_seconds, partition=partition
+        )
         match outcome:
             case JobFinished():
                 return unpack_comparison(outcome.payload)

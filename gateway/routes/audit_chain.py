@@ -20,6 +20,8 @@ from registry.text import value_text
 
 router = APIRouter()
 
+_MAX_SEQUENCE = 2**31 - 1
+"""What a chain can count to."""
 _BATCH = 500
 """Events that are held at once while a chain is exported."""
 
@@ -29,7 +31,7 @@ async def list_events(request: Request) -> Response:
     """Events after a sequence number, oldest first, exactly as they are chained; and the chain's head."""
     call = await begin(request, "audit_list")
     query = Query(request, "after", "limit")
-    after = query.number("after", default=0)
+    after = query.number("after", default=0, most=_MAX_SEQUENCE)
     limit = query.number("limit", default=DEFAULT_PAGE, least=1, most=MAX_PAGE)
     require(call.actor, Action.READ_AUDIT)
     head = await call.catalogue.audit.head(call.actor.tenant)

@@ -11,8 +11,8 @@ from gateway.contract_answers import AliasAnswer, PromotionPage
 from gateway.contract_members import alias_member, promotion_member
 from gateway.contract_protocol import ApprovalSent, ReasonSent
 from gateway.idempotency import once
+from gateway.paths import promotion_id as promotion_of
 from gateway.query import PAGE, Query, etag
-from registry.identifiers import PromotionId
 from registry.promotion import Promoter
 from registry.revision import Promotion, PromotionState
 
@@ -36,7 +36,7 @@ async def get_promotion(request: Request, promotion_id: str) -> Response:
     """One proposal."""
     call = await begin(request, "promotions_get")
     Query(request)
-    return answer(promotion_member(await call.catalogue.promoter.promotion(call.actor, PromotionId(promotion_id))))
+    return answer(promotion_member(await call.catalogue.promoter.promotion(call.actor, promotion_of(promotion_id))))
 
 
 @router.post("/v1/promotions/{promotion_id}/approve")
@@ -48,7 +48,7 @@ async def approve_promotion(request: Request, promotion_id: str) -> Response:
 
     async def approve() -> Response:
         alias = await call.catalogue.promoter.approve(
-            call.actor, PromotionId(promotion_id), reason=body.sent.reason, override=body.sent.override
+            call.actor, promotion_of(promotion_id), reason=body.sent.reason, override=body.sent.override
         )
         moved = AliasAnswer(owner=alias.tenant, name=alias.name, alias=alias_member(alias))
         return answer(moved, headers=etag(alias.version))
@@ -76,7 +76,7 @@ async def _close(
     body = await call.body(ReasonSent)
 
     async def close() -> Response:
-        closed = await decide(call.catalogue.promoter, call.actor, PromotionId(promotion_id), reason=body.sent.reason)
+        closed = await decide(call.catalogue.promoter, call.actor, promotion_of(promotion_id), reason=body.sent.reason)
         return answer(promotion_member(closed))
 
     return await once(call, body.data, close)

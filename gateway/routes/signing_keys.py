@@ -1,6 +1,6 @@
 """`/v1/signing-keys`: the public keys whose signatures count for a tenant."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -12,8 +12,9 @@ from gateway.contract_members import signing_key_member
 from gateway.contract_protocol import ReasonSent, SigningKeySent
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.idempotency import once
+from gateway.paths import signing_key_id
 from gateway.query import Query
-from registry.identifiers import PrincipalId, SigningKeyId
+from registry.identifiers import PrincipalId
 
 router = APIRouter()
 
@@ -56,7 +57,7 @@ async def revoke_signing_key(request: Request, key_id: str) -> Response:
     body = await call.body(ReasonSent)
 
     async def revoke() -> Response:
-        key = await call.catalogue.signing.revoke_key(call.actor, SigningKeyId(key_id), reason=body.sent.reason)
+        key = await call.catalogue.signing.revoke_key(call.actor, signing_key_id(key_id), reason=body.sent.reason)
         return answer(signing_key_member(key))
 
     return await once(call, body.data, revoke)
@@ -67,9 +68,11 @@ def _moment(text: str | None) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+        # Without an offset it is nobody's moment; with one, it may lie beyond what a year has digits for.
+        in_utc = None if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        in_utc = None
+    if in_utc is None:
         message = "`expires_at` is a moment such as `2027-01-31T12:00:00Z`, with its offset"
         raise InvalidRequestError(RequestFault.INVALID_VALUE, message, param="expires_at")
-    return moment
+    return in_utc

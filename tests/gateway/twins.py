@@ -263,7 +263,7 @@ def twin_settings(directory: Path, **settings: Any) -> GatewaySettings:
     return GatewaySettings(
         pool_url="http://pool",
         node_urls=settings.pop("node_urls", "http://node"),
-        database_url=f"sqlite+aiosqlite:///{directory / 'gateway.db'}",
+        database_url=settings.pop("database_url", f"sqlite+aiosqlite:///{directory / 'gateway.db'}"),
         key_pepper=PEPPER,
         poll_seconds=settings.pop("poll_seconds", 0.02),
         **settings,

@@ -4,11 +4,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.call import answer, begin, revision_number
+from gateway.call import answer, begin
 from gateway.contract_answers import DayMember, DependentMember, RevisionUsageMember, UsageAnswer
 from gateway.contract_members import alias_member, contract_answer, revision_member
 from gateway.contract_protocol import ContractPatch, ReasonSent, StateSent
 from gateway.idempotency import once
+from gateway.paths import revision_number
 from gateway.query import Query, etag, if_match
 from registry.compatibility.modes import CompatibilityMode
 from registry.errors import InvalidNameError

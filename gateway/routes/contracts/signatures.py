@@ -6,10 +6,11 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.call import answer, begin, revision_number
+from gateway.call import answer, begin
 from gateway.contract_answers import PayloadAnswer, SignatureAnswer, SignatureList
 from gateway.contract_protocol import SignatureSent
 from gateway.idempotency import once
+from gateway.paths import revision_number
 from gateway.query import Query
 from registry.identifiers import SigningKeyId
 from registry.revision import SignatureStatus

@@ -95,7 +95,7 @@ async def test_a_key_that_is_none_is_refused(tmp_path: Path) -> None:
                 {"public_key": base64.b64encode(bytes(range(32))).decode(), "expires_at": "2030-01-01T00:00:00"},
             )
         ]
-        unknown = await here.ask("POST", "/v1/signing-keys/ed25519:0/revoke", {})
+        unknown = await here.ask("POST", "/v1/signing-keys/ed25519:00/revoke", {})
     assert [error_of(each)[1] for each in refused] == [
         "invalid_signature", "invalid_signature", "invalid_value", "invalid_value", "invalid_value",
     ]  # fmt: skip

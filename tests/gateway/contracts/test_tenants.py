@@ -13,6 +13,7 @@ from tests.gateway.twins import chat
 
 THEIRS, ABSENT = "theirs", "absent"
 ELSEWHERE = "sha256:" + "0" * 64
+NO_KEY = "ed25519:" + "0" * 32
 
 # (method, path template, body). `{name}` is the contract, `{ref}` a reference to it, `{id}` a thing of another tenant.
 BY_NAME: tuple[tuple[str, str, Any], ...] = (
@@ -30,7 +31,7 @@ BY_NAME: tuple[tuple[str, str, Any], ...] = (
     ("DELETE", "/v1/contracts/{name}", None),
     ("DELETE", "/v1/contracts/{name}/revisions/{number}", None),
     ("POST", "/v1/contracts/{name}/revisions/{number}/state", {"state": "sunset"}),
-    ("POST", "/v1/contracts/{name}/revisions/{number}/signatures", {"key_id": "ed25519:0", "signature": "AA=="}),
+    ("POST", "/v1/contracts/{name}/revisions/{number}/signatures", {"key_id": NO_KEY, "signature": "AA=="}),
     ("PUT", "/v1/contracts/{name}/aliases/{alias}", {"revision": 1}),
     ("DELETE", "/v1/contracts/{name}/aliases/{alias}", None),
     ("POST", "/v1/contracts/{name}/aliases/{alias}/rollback", {}),
@@ -154,7 +155,7 @@ async def test_not_yours_and_not_there_are_one_answer_by_id(tmp_path: Path) -> N
         ids = await furnished(there)
         absent_ids = {
             "promotion": "prm_" + "0" * 32,
-            "signing_key": "ed25519:" + "0" * 32,
+            "signing_key": NO_KEY,
         }
         for method, path, body in BY_ID:
             theirs = await here.ask(method, path.format(**ids), body)
