@@ -1,8 +1,8 @@
 """Pages of contracts and revisions. Each page is a range of an index, however long the list."""
 
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Select, and_, func, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, func, literal_column, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.errors import InvalidNameError
@@ -14,6 +14,9 @@ from registry.store.cursors import read_cursor, write_cursor
 from registry.store.looking import select_revisions
 from registry.store.records import ContractQuery, Page, StoredRevision
 from registry.store.tables.contracts import CONTRACTS, REVISIONS, STATUSES
+
+_SHARED: Final[ColumnElement[str]] = literal_column(f"'{Visibility.SHARED.value}'")
+"""Spelt out, as the partial index spells it: a database does not see that a bound value would fit."""
 
 
 async def list_contracts(
@@ -86,7 +89,7 @@ def _own(viewer: TenantId, query: ContractQuery, after: str) -> Select[Any]:
 
 def _shared(viewer: TenantId, query: ContractQuery, after: tuple[str, str]) -> Select[Any]:
     statement = select(*rows.CONTRACT).where(
-        CONTRACTS.c.visibility == Visibility.SHARED.value,
+        CONTRACTS.c.visibility == _SHARED,
         CONTRACTS.c.tombstoned_at.is_(None),
         CONTRACTS.c.tenant != viewer,
     )

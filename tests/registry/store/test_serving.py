@@ -12,7 +12,7 @@ from registry.identifiers import ContractName, SigningKeyId, TenantId
 from registry.naming import Reference, read_reference
 from registry.revision import Actor, RevisionState, Signature, SigningKey, Visibility
 from registry.store.policies import PolicyStore
-from registry.store.records import BareContract, ContractChanges, Sameness, ServedRevision
+from registry.store.records import BareContract, ContractChanges, ContractQuery, Sameness, ServedRevision
 from registry.store.signatures import SignatureStore
 from tests.registry.store.world import (
     ACME,
@@ -252,6 +252,9 @@ async def test_no_statement_of_the_daily_work_reads_a_whole_table(database_url: 
         for asked in ("invoice", "invoice@3", f"invoice@{digest(2)}", digest(2)):
             assert isinstance(await served(world, asked), int)
         await world.contracts.revisions(ACME, INVOICE, limit=2)
+        await world.contracts.contracts(ACME, ContractQuery(), limit=2)
+        await world.contracts.revisions_with_digest(ACME, digest(2))
+        await world.contracts.tombstone_revision(ADA, INVOICE, number(1), reason="", at=NOON)
         seen = [each for each in statements if each[0].split()[0] in {"SELECT", "INSERT", "UPDATE"}]
         assert len(seen) > 20
         explain = "EXPLAIN QUERY PLAN " if world.database.is_sqlite else "EXPLAIN "
@@ -264,6 +267,12 @@ async def test_no_statement_of_the_daily_work_reads_a_whole_table(database_url: 
                 steps = await session.exec_driver_sql(explain + statement, parameters)
                 plans.append("\n".join(" ".join(map(str, row)) for row in steps))
     tables = r"(contracts|revisions|revision_statuses|aliases|ledgers|audit_events|schema_ids|signatures|signing_keys)"
+    # In the order of an index that holds what is shared and nothing else, a page of it is a range.
+    fine = "SCAN contracts USING INDEX ix_contracts_shared"
     for plan in plans:
-        lines = [line for line in plan.splitlines() if re.search(rf"(SCAN|Seq Scan on) {tables}\b", line)]
+        lines = [
+            line
+            for line in plan.splitlines()
+            if re.search(rf"(SCAN|Seq Scan on) {tables}\b", line) and fine not in line
+        ]
         assert lines == [], plan
