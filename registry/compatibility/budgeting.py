@@ -14,19 +14,14 @@ class BudgetSpentError(Exception):
 class Spending:
     """Counts steps against a budget."""
 
-    __slots__ = ("_left", "budget")
+    __slots__ = ("budget", "num_spent")
 
     def __init__(self, budget: ComparisonBudget) -> None:
         self.budget = budget
-        self._left = budget.max_steps
+        self.num_spent = 0
 
     def step(self, count: int = 1) -> None:
         """Raises `BudgetSpentError`."""
-        self._left -= count
-        if self._left < 0:
+        self.num_spent += count
+        if self.num_spent > self.budget.max_steps:
             raise BudgetSpentError("max_steps")
-
-    @property
-    def left(self) -> int:
-        """Steps that may still be taken."""
-        return max(self._left, 0)

@@ -40,6 +40,11 @@ class _Looked:
 
 
 _MEMBERS: Final = "unevaluatedProperties"
+_IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
+_LOOKING: Final = {
+    _MEMBERS: frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"}),
+    "unevaluatedItems": frozenset({"prefixItems", "items", "contains", "unevaluatedItems"}),
+}
 
 
 def unevaluated_formula(terms: Terms, number: TermId, keyword: str) -> Formula:
@@ -83,20 +88,45 @@ def _guard(condition: Formula, *, holds: bool) -> Formula:
 def _conditions(terms: Terms, number: TermId, keyword: str) -> list[Formula]:
     """The subschemas and names that decide. Cycles in place are refused by the registry, so this ends."""
     found: dict[Formula, None] = {}
+    can_look = _Lookers(terms, keyword)
     pending = [number]
     seen: set[TermId] = set()
     while pending:
         term = terms[pending.pop()]
-        for applicator in ("anyOf", "oneOf", "if"):
-            found.update(dict.fromkeys(Wants(term=target, positive=True) for target in term.of(applicator).values()))
+        found.update(dict.fromkeys(Wants(term=target, positive=True) for target in can_look.deciding(term)))
         beneath = [t for one in ("allOf", "anyOf", "oneOf", "if", "then", "else") for t in term.of(one).values()]
         brought = term.of("dependentSchemas") if keyword == _MEMBERS else {}
-        found.update(dict.fromkeys(Has(name=str(name), positive=True) for name in brought))
+        found.update(dict.fromkeys(Has(name=str(n), positive=True) for n, t in brought.items() if can_look.of(t)))
         for target in (*beneath, *brought.values()):
             if target not in seen:
                 seen.add(target)
                 pending.append(target)
     return list(found)
+
+
+class _Lookers:
+    """Which subschemas can look at a member or an item at all; of the others it does not matter whether they hold."""
+
+    def __init__(self, terms: Terms, keyword: str) -> None:
+        self._terms = terms
+        self._looking = _LOOKING[keyword]
+        self._known: dict[TermId, bool] = {}
+
+    def of(self, number: TermId) -> bool:
+        """Whether the term, or one that applies in its place, has a keyword that looks."""
+        if number not in self._known:
+            term = self._terms[number]
+            self._known[number] = not self._looking.isdisjoint(term.children) or any(
+                self.of(target) for applicator in _IN_PLACE for target in term.of(applicator).values()
+            )
+        return self._known[number]
+
+    def deciding(self, term: Term) -> list[TermId]:
+        """The conditional subschemas of a term whose verdict matters."""
+        found = [t for applicator in ("anyOf", "oneOf") for t in term.of(applicator).values() if self.of(t)]
+        condition = term.child("if")
+        branches = [t for applicator in ("if", "then", "else") for t in term.of(applicator).values()]
+        return [*found, condition] if condition is not None and any(map(self.of, branches)) else found
 
 
 def _look(
@@ -113,24 +143,26 @@ def _look(
         looked.everything = True
     local = _look_at_members if keyword == _MEMBERS else _look_at_items
     local(term, looked)
+    can_look = _Lookers(terms, keyword)
 
     def go(target: TermId) -> None:
-        _look(terms, target, holds, looked, keyword, is_outermost=False)
+        if can_look.of(target):
+            _look(terms, target, holds, looked, keyword, is_outermost=False)
 
     for target in term.of("allOf").values():
         go(target)
-    for applicator in ("anyOf", "oneOf", "if"):
-        for target in term.of(applicator).values():
-            if holds(Wants(term=target, positive=True)):
-                go(target)
-    condition = term.child("if")
-    if condition is not None:
-        branch = term.child("then" if holds(Wants(term=condition, positive=True)) else "else")
-        if branch is not None:
+    for target in can_look.deciding(term):
+        is_condition = target == term.child("if")
+        if holds(Wants(term=target, positive=True)):
+            go(target)
+            branch = term.child("then")
+        else:
+            branch = term.child("else")
+        if is_condition and branch is not None:
             go(branch)
     brought = term.of("dependentSchemas") if keyword == _MEMBERS else {}
     for name, target in brought.items():
-        if holds(Has(name=str(name), positive=True)):
+        if can_look.of(target) and holds(Has(name=str(name), positive=True)):
             go(target)
 
 

@@ -8,11 +8,11 @@ from registry.compatibility.applicator_changes import applicator_changes
 from registry.compatibility.assertion_changes import assertion_changes
 from registry.compatibility.changes import Change, ChangeKind, Changes, Effect, Example, NoExample
 from registry.compatibility.object_changes import object_changes
-from registry.compatibility.outcomes import Empty, Found
+from registry.compatibility.outcomes import Empty, Found, Outcome
 from registry.compatibility.places import Draft, Place, at, rebuilt
 from registry.compatibility.schema_comparison import SchemaPair
 from registry.compatibility.terms import Term, TermId
-from registry.compatibility.verdicts import Allowed, Direction
+from registry.compatibility.verdicts import Allowed, Direction, NoVerdict
 from registry.contract import JsonValue
 from registry.text import canonical_json
 
@@ -45,12 +45,16 @@ def review_schemas(pair: SchemaPair) -> Review:
     """The changes from the old schema to the new one, in the order of the old."""
     changes: list[Change] = []
     num_left_out = 0
+    measuring = _Measuring(pair)
+    effect: Effect
+    example: Example | NoExample
     for draft in _drafts(pair):
         if len(changes) >= MAX_LISTED:
             num_left_out += 1
             continue
         is_measured = len(changes) < MAX_MEASURED
-        effect, example = measured(pair, _edited(pair, draft)) if is_measured else (Effect.UNKNOWN, NoExample())
+        edited = rebuilt(pair.terms, pair.old.root, draft.place.path, draft.edited) if is_measured else None
+        effect, example = (Effect.UNKNOWN, NoExample()) if edited is None else measuring.measured(edited)
         changes.append(
             Change(
                 kind=draft.kind,
@@ -80,49 +84,55 @@ _AGAINST: Final = {
 }
 
 
-def measured(pair: SchemaPair, edited: TermId) -> tuple[Effect, Example | NoExample]:
-    """What replacing the old root by another alone does, and a whole document that shows it."""
-    if edited == pair.old.root:
-        return Effect.NEITHER, NoExample()
-    lost = pair.difference(pair.old.root, edited, max_steps=MAX_STEPS)
-    won = pair.difference(edited, pair.old.root, max_steps=MAX_STEPS)
-    match lost, won:
-        case Empty(), Empty():
+class _Measuring:
+    """Works out effects, all from one budget: the two answers matter more than the review."""
+
+    def __init__(self, pair: SchemaPair) -> None:
+        self._pair = pair
+        self._left = pair.budget.max_steps // 2
+
+    def measured(self, edited: TermId) -> tuple[Effect, Example | NoExample]:
+        """What replacing the old root by another alone does, and a whole document that shows it."""
+        old = self._pair.old.root
+        if edited == old:
             return Effect.NEITHER, NoExample()
-        case Found(value=value), Empty():
-            return Effect.NARROWS, _example(pair, value, is_allowed=False)
-        case Empty(), Found(value=value):
-            return Effect.WIDENS, _example(pair, value, is_allowed=True)
-        case Found(value=value), Found():
-            return Effect.BOTH, _example(pair, value, is_allowed=False)
-        case _:
-            return Effect.UNKNOWN, NoExample()
+        match self._difference(old, edited), self._difference(edited, old):
+            case Empty(), Empty():
+                return Effect.NEITHER, NoExample()
+            case Found(value=value), Empty():
+                return Effect.NARROWS, self._example(value, is_allowed=False)
+            case Empty(), Found(value=value):
+                return Effect.WIDENS, self._example(value, is_allowed=True)
+            case Found(value=value), Found():
+                return Effect.BOTH, self._example(value, is_allowed=False)
+            case _:
+                return Effect.UNKNOWN, NoExample()
 
+    def _difference(self, inner: TermId, outer: TermId) -> Outcome:
+        outcome, num_spent = self._pair.difference(inner, outer, max_steps=min(MAX_STEPS, self._left))
+        self._left = max(self._left - num_spent, 0)
+        return outcome
 
-def _example(pair: SchemaPair, value: JsonValue, *, is_allowed: bool) -> Example | NoExample:
-    """The document, if the judge of the old contract agrees."""
-    verdict = pair.old.judge.judge(canonical_json(value).encode())
-    if isinstance(verdict, Allowed) == is_allowed:
-        return NoExample()
-    return Example(document=value, is_allowed=is_allowed)
-
-
-def _edited(pair: SchemaPair, draft: Draft) -> TermId:
-    return rebuilt(pair.terms, pair.old.root, draft.place.path, draft.edited)
+    def _example(self, value: JsonValue, *, is_allowed: bool) -> Example | NoExample:
+        """The document, if the judge of the old contract agrees."""
+        verdict = self._pair.old.judge.judge(canonical_json(value).encode())
+        if isinstance(verdict, NoVerdict) or isinstance(verdict, Allowed) == is_allowed:
+            return NoExample()
+        return Example(document=value, is_allowed=is_allowed)
 
 
 def _drafts(pair: SchemaPair) -> Iterator[Draft]:
-    """Depth first in the order of the old schema. Each pair of subschemas is looked at where it is met first."""
+    """Depth first in the order of the old schema. What stands in `$defs` is looked at where it is met first."""
     root = Place(
         old=at(pair.old.schema, "", pair.old.schema, pair.old.root),
         new=at(pair.new.schema, "", pair.new.schema, pair.new.root),
         path=(),
     )
     pending = [root]
-    seen: set[tuple[TermId, TermId]] = set()
+    seen: set[tuple[str, str]] = set()
     while pending and len(seen) < MAX_PLACES:
         place = pending.pop()
-        key = (place.old.term, place.new.term)
+        key = (place.old.pointer, place.new.pointer)
         if key in seen:
             continue
         seen.add(key)

@@ -90,9 +90,10 @@ class SchemaPair:
                 answer = Unknown(reason=UnknownReason.BUDGET if is_spent else UnknownReason.NOT_PROVEN, message=reason)
         return answer if isinstance(answer, Unsafe) else self._searched(inner.root, outer.root, direction) or answer
 
-    def difference(self, inner: TermId, outer: TermId, *, max_steps: int) -> Outcome:
-        """A value that the one term allows and the other refuses, within a smaller budget."""
-        return _solved(self._solver(replace(self.budget, max_steps=max_steps)), inner, outer)
+    def difference(self, inner: TermId, outer: TermId, *, max_steps: int) -> tuple[Outcome, int]:
+        """A value that the one term allows and the other refuses, within a smaller budget; and the steps it took."""
+        solver = self._solver(replace(self.budget, max_steps=max_steps))
+        return _solved(solver, inner, outer), solver.spending.num_spent
 
     def _solver(self, budget: ComparisonBudget) -> Solver:
         return Solver(self.terms, self._formulas, self.truth, Spending(budget))

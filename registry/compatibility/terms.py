@@ -10,12 +10,12 @@ from typing import Final, NewType
 
 from registry.contract import JsonValue
 from registry.keywords import APPLICATORS, ASSERTIONS, SHAPES, Shape
+from registry.shapes import shape_fault
 from registry.text import value_text
 
 TermId = NewType("TermId", int)
 
 _REFERENCE: Final = "#/$defs/"
-_MANY: Final = frozenset({Shape.SCHEMAS, Shape.SCHEMAS_BY_NAME})
 
 
 class UnreadableContractError(Exception):
@@ -147,6 +147,9 @@ class _Reading:
         assertions: dict[str, JsonValue] = {}
         children: dict[str, Mapping[str | int | None, TermId]] = {}
         for keyword, value in subschema.items():
+            fault = shape_fault(keyword, value) if keyword in SHAPES else None
+            if fault is not None:
+                raise UnreadableContractError(fault)
             if keyword in ASSERTIONS:
                 assertions[keyword] = value
             elif keyword in APPLICATORS:
@@ -157,14 +160,15 @@ class _Reading:
 
 
 def _held(keyword: str, value: JsonValue) -> Iterator[tuple[str | int | None, JsonValue]]:
-    if SHAPES[keyword] not in _MANY:
-        yield None, value
-    elif isinstance(value, list):
-        yield from enumerate(value)
-    elif isinstance(value, dict):
-        yield from value.items()
-    else:
-        raise UnreadableContractError(f"`{keyword}` does not hold schemas")
+    match SHAPES[keyword], value:
+        case Shape.SCHEMA, _:
+            yield None, value
+        case Shape.SCHEMAS, list():
+            yield from enumerate(value)
+        case Shape.SCHEMAS_BY_NAME, dict():
+            yield from value.items()
+        case _:
+            raise UnreadableContractError(f"`{keyword}` does not hold schemas")
 
 
 def _key(term: Term, children: Mapping[str, Mapping[str | int | None, int]]) -> object:

@@ -112,7 +112,7 @@ class JudgePreparation(Protocol):
 class ComparisonBudget:
     """What one comparison may cost. No clock: the same contracts give the same answer on any machine."""
 
-    max_steps: int = 150_000
+    max_steps: int = 100_000
     """Goals, cases and automaton states together; about 50,000 a second."""
     max_depth: int = 72
     """Values within each other that are solved for at once; the registry allows 64."""
