@@ -14,6 +14,7 @@ from registry.translation.translator import translate
 from tests.registry.reading import LENIENT, parsed
 
 D4, D7, D19 = Dialect.DRAFT_04, Dialect.DRAFT_07, Dialect.DRAFT_2019_09
+_NO_SCHEMAS: tuple[Any, ...] = (1, "a", [], None)
 
 
 class CountedReads(dict[str, Any]):
@@ -96,6 +97,6 @@ def test_what_is_misshapen_is_refused_or_read_and_never_a_crash(dialect: Dialect
 
 
 def test_an_absent_root_object_is_refused() -> None:
-    for value in (1, "a", [], None):
+    for value in _NO_SCHEMAS:
         with pytest.raises(ContractRejectedError):
             read_json_schema(parsed(value), limits=UNLIMITED.contract, policy=LENIENT, dialect=D7)
