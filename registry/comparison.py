@@ -77,7 +77,7 @@ class Comparisons:
             side.definition,
             limits=TENANT.contract,
             policy=side.policy,
-            documents=gathered.documents,
+            texts=gathered.texts,
             dialect=side.dialect,
         )
         return contract.kind, contract.text

@@ -6,6 +6,7 @@ found is remembered, and later readings ask for exactly that one: nothing that m
 """
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -28,15 +29,26 @@ from registry.store.records import ServedRevision
 MAX_SOURCE_NESTING = 320
 """As deep as any canonical text."""
 
+_IN_TEXT = re.compile(r"schemagate:[A-Za-z0-9._/@:-]{1,320}", re.ASCII)
+
 _USABLE = frozenset({RevisionState.ACTIVE, RevisionState.DEPRECATED})
 """What a new revision may lean on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
-    """Texts for the reader, by URI, and the revision behind each."""
+class Texts:
+    """What the reader is handed beside a contract, by URI."""
 
     documents: Mapping[str, JsonValue]
+    dialects: Mapping[str, Dialect]
+    """Of documents that were registered in a dialect that their text does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """Texts for the reader, and the revision behind each."""
+
+    texts: Texts
     pins: Mapping[str, Dependency]
 
     def used(self, uris: Iterable[str]) -> tuple[Dependency, ...]:
@@ -62,47 +74,56 @@ class Dependencies:
         """Whatever a definition may refer to and `viewer` may see. `references` are the author's own URIs.
 
         What is not there, or not visible, is left out: the reader refuses the reference to it, at its place.
-        Raises `ContractRejectedError`: a limit, a name that means two revisions, a dialect that cannot be told.
+        Raises `ContractRejectedError`: a limit, or a name that means two revisions.
         """
-        documents: dict[str, JsonValue] = {}
-        pins: dict[str, Dependency] = {}
-        if len(references) > limits.max_referenced_contracts:
-            raise _over("max_referenced_contracts", limits.max_referenced_contracts, len(references))
-        num_bytes = 0
-        for uri, reference in references.items():
-            if is_contract_uri(uri) or not uri or "#" in uri:
-                raise _refused("A reference is named by a URI without fragment, not in the scheme `schemagate:`.")
-            revision = await self._usable(viewer, reference)
-            if revision is None:
-                continue
-            for pin in (_pin(uri, revision), *revision.dependencies):
-                if pins.setdefault(pin.uri, pin).revision_id != pin.revision_id:
-                    raise _refused(f"{pin.uri[:200]!r} names two different revisions.")
-                stored = await self._pinned(pin.revision_id)
-                num_bytes += len(stored.source_text)
-                if num_bytes > limits.max_referenced_bytes:
-                    raise _over("max_referenced_bytes", limits.max_referenced_bytes, num_bytes)
-                documents[pin.uri] = await asyncio.to_thread(_document, pin.uri, stored)
+        found = await self._named(viewer, references, limits)
+        documents = {uri: await asyncio.to_thread(_document, uri, revision) for uri, revision in found.items()}
         closure = references_of({"allOf": [_schemas(kind, definition), *documents.values()]}, limits)
         while closure.wanted:
-            found: dict[ContractReference, FoundContract] = {}
+            texts: dict[ContractReference, FoundContract] = {}
             for wanted in closure.wanted:
                 revision = await self._usable(viewer, wanted)
                 if revision is not None:
                     uri = contract_uri(wanted)
-                    pins[uri] = _pin(uri, revision)
+                    found[uri] = revision
                     document = await asyncio.to_thread(_document, uri, revision)
-                    found[wanted] = FoundContract(document=document, num_bytes=len(_text(uri, revision)))
-            closure = closure.with_found(found)
-        return Gathered(documents={**documents, **closure.documents}, pins=pins)
+                    texts[wanted] = FoundContract(document=document, num_bytes=len(_text(uri, revision)))
+            closure = closure.with_found(texts)
+        return Gathered(
+            texts=Texts(documents={**documents, **closure.documents}, dialects=_dialects(found)),
+            pins={uri: _pin(uri, revision) for uri, revision in found.items()},
+        )
 
-    async def stored(self, revision: Revision) -> Mapping[str, JsonValue]:
+    async def stored(self, revision: Revision) -> Texts:
         """The texts that a stored revision was read with. Raises `StaleRevisionError` if one is gone."""
-        documents: dict[str, JsonValue] = {}
-        for pin in revision.dependencies:
-            stored = await self._pinned(pin.revision_id)
-            documents[pin.uri] = await asyncio.to_thread(_document, pin.uri, stored)
-        return documents
+        found = {pin.uri: await self._pinned(pin.revision_id) for pin in revision.dependencies}
+        documents = {uri: await asyncio.to_thread(_document, uri, pinned) for uri, pinned in found.items()}
+        return Texts(documents=documents, dialects=_dialects(found))
+
+    async def _named(
+        self, viewer: TenantId, references: Mapping[str, ByNumber], limits: ReferenceLimits
+    ) -> dict[str, Revision]:
+        """The revisions that the author has named, each with those that it was read with itself."""
+        if len(references) > limits.max_referenced_contracts:
+            raise _over("max_referenced_contracts", limits.max_referenced_contracts, len(references))
+        found: dict[str, Revision] = {}
+        num_bytes = 0
+        for uri, reference in references.items():
+            if is_contract_uri(uri) or not uri or "#" in uri:
+                raise _refused("A reference is named by a URI without fragment, not in the scheme `schemagate:`.")
+            named = await self._usable(viewer, reference)
+            if named is None:
+                continue
+            for pin in (_pin(uri, named), *named.dependencies):
+                revision = await self._pinned(pin.revision_id)
+                if revision.tenant != viewer and await self._usable(viewer, _number(revision)) is None:
+                    continue  # a shared contract's private part is its owner's all the same
+                if found.setdefault(pin.uri, revision).revision_id != pin.revision_id:
+                    raise _refused(f"{pin.uri[:200]!r} names two different revisions.")
+                num_bytes += len(revision.source_text)
+                if num_bytes > limits.max_referenced_bytes:
+                    raise _over("max_referenced_bytes", limits.max_referenced_bytes, num_bytes)
+        return found
 
     async def _usable(self, viewer: TenantId, reference: ContractReference) -> Revision | None:
         served = await self.contracts.serving(viewer, reference)
@@ -110,7 +131,8 @@ class Dependencies:
             return None
         if served.status.tombstoned_at is not None or served.contract.tombstoned_at is not None:
             return None
-        return served.revision if served.status.state in _USABLE else None
+        is_usable = served.status.state in _USABLE and served.revision.kind is ContractKind.JSON_SCHEMA
+        return served.revision if is_usable else None
 
     async def _pinned(self, revision_id: RevisionId) -> Revision:
         stored = await self.contracts.revision_by_id(revision_id)
@@ -123,41 +145,53 @@ def _pin(uri: str, revision: Revision) -> Dependency:
     return Dependency(uri=uri, digest=revision.digest, revision_id=revision.revision_id)
 
 
+def _number(revision: Revision) -> ByNumber:
+    return ByNumber(owner=revision.tenant, name=revision.name, number=revision.number)
+
+
+def _is_canonical(uri: str) -> bool:
+    """A digest names the canonical text, whatever the author's spelling."""
+    return isinstance(read_contract_uri(uri), ByDigest)
+
+
 def _text(uri: str, revision: Revision) -> str:
-    """The text that a URI means: a digest names the canonical one, whatever the author's spelling."""
-    is_digest = isinstance(read_contract_uri(uri), ByDigest)
-    return revision.canonical_text if is_digest else revision.source_text
+    return revision.canonical_text if _is_canonical(uri) else revision.source_text
 
 
 def _document(uri: str, revision: Revision) -> JsonValue:
-    text = _text(uri, revision)
-    if text is revision.canonical_text:
-        return read_canonical(text)
-    document = parse_json(text, max_bytes=MAX_SOURCE_BYTES, max_nesting=MAX_SOURCE_NESTING)
-    says_itself = isinstance(document, dict) and "$schema" in document
-    if revision.dialect not in {None, Dialect.DRAFT_2020_12.value} and not says_itself:
-        # Its text alone would be read as 2020-12, and mean something else.
-        raise _refused(
-            f"{revision.name}@{revision.number} was registered as {revision.dialect}, which its text does not say: "
-            "refer to it by its digest."
-        )
-    return document
+    if _is_canonical(uri):
+        return read_canonical(revision.canonical_text)
+    return parse_json(revision.source_text, max_bytes=MAX_SOURCE_BYTES, max_nesting=MAX_SOURCE_NESTING)
+
+
+def _dialects(found: Mapping[str, Revision]) -> Mapping[str, Dialect]:
+    return {
+        uri: Dialect(revision.dialect)
+        for uri, revision in found.items()
+        if revision.dialect is not None and not _is_canonical(uri)
+    }
 
 
 def _schemas(kind: ContractKind, definition: JsonValue) -> JsonValue:
-    """A schema that refers to all that the definition refers to; for other kinds wherever a `$ref` may stand."""
+    """A schema that refers to all that the definition may refer to.
+
+    Of other kinds, that is whatever stands where a `$ref` may stand, and in texts whatever looks like a contract's
+    URI: too much is only read in vain, since the reader says what was used.
+    """
     if kind is ContractKind.JSON_SCHEMA:
         return definition
     referring: list[JsonValue] = []
     pending = [definition]
     while pending:
-        node = pending.pop()
-        if isinstance(node, dict):
-            if isinstance(node.get("$ref"), str):
-                referring.append({"$ref": node["$ref"]})
-            pending.extend(node.values())
-        elif isinstance(node, list):
-            pending.extend(node)
+        match pending.pop():
+            case str() as text:
+                referring.extend({"$ref": uri} for uri in _IN_TEXT.findall(text))
+            case dict() as members:
+                pending.extend(members.values())
+            case list() as items:
+                pending.extend(items)
+            case _:
+                pass
     return {"allOf": referring}
 
 

@@ -5,6 +5,7 @@ asked last, with the number that the comparisons were made against; where anothe
 again.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -195,10 +196,10 @@ class Registrar:
             registration.definition,
             limits=place.limits.contract,
             policy=registration.policy,
-            documents=gathered.documents,
+            texts=gathered.texts,
             dialect=registration.dialect,
         )
-        source_text = canonical_json(registration.definition)
+        source_text = await asyncio.to_thread(canonical_json, registration.definition)
         return _Read(
             contract=contract,
             limits=place.limits,

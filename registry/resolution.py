@@ -13,15 +13,13 @@ from typing import Final, Protocol
 
 from policy.limits import ContractLimits
 from registry.contract import CanonicalContract
-from registry.dependencies import MAX_SOURCE_NESTING, Dependencies
+from registry.dependencies import Dependencies
 from registry.errors import ContractRejectedError, StaleRevisionError
 from registry.identifiers import TenantId
 from registry.naming import Reference
-from registry.parsing import parse_json
 from registry.reader import Reader
 from registry.revision import ResolvedRevision, Revision
 from registry.serving import as_reference, judged
-from registry.store.bounds import MAX_SOURCE_BYTES
 from registry.store.contracts import ContractStore
 from registry.store.records import BareContract, ServedRevision
 
@@ -78,15 +76,8 @@ class Resolver:
         """
         spelled = f"{revision.name}@{revision.number}"
         try:
-            value = parse_json(revision.source_text, max_bytes=MAX_SOURCE_BYTES, max_nesting=MAX_SOURCE_NESTING)
-            contract = await self._reader.read(
-                revision.kind,
-                value,
-                limits=limits,
-                policy=revision.policy,
-                documents=await self._dependencies.stored(revision),
-                dialect=revision.dialect,
-            )
+            texts = await self._dependencies.stored(revision)
+            contract = await self._reader.read_again(revision, limits=limits, texts=texts)
         except ContractRejectedError as error:
             raise StaleRevisionError(f"{spelled} is no longer accepted: {error}") from error
         if (contract.digest, contract.annotation_digest) != (revision.digest, revision.annotation_digest):

@@ -20,6 +20,7 @@ class Parts:
         self._report: list[ReportEntry] = []
         self._annotations: dict[str, JsonValue] = {}
         self._transformations: dict[str, None] = {}
+        self._documents: dict[str, None] = {}
         self._contracts: list[CanonicalContract] = []
         self._observed: dict[str, int | float] = {}
 
@@ -49,6 +50,7 @@ class Parts:
         for limit, value in contract.profile.observed.items():
             self.observe(limit, value)
         self._transformations.update(dict.fromkeys(contract.transformations))
+        self._documents.update(dict.fromkeys(contract.documents))
         if contract.annotations:
             self._annotations[name] = contract.annotation_digest
 
@@ -113,4 +115,5 @@ class Parts:
             source_pointers=MappingProxyType(self._sources),
             annotations=tuple(self._report),
             transformations=tuple(self._transformations),
+            documents=tuple(self._documents),
         )

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from policy.enforcement import EnforcementPolicy
-from policy.limits import TENANT
-from policy.rejection import RejectionCode
 from policy.roles import Role
 from registry.audit import AuditAction
 from registry.compatibility.modes import CompatibilityMode, Compatible, Incompatible
@@ -26,7 +24,7 @@ from registry.identifiers import ContractName, RevisionNumber
 from registry.registration import RegistrationOutcome
 from registry.revision import ContractClass, RevisionState, Visibility
 from registry.store.records import Sameness
-from tests.registry.world import ACME, ANN, CARL, INTEGER, OLGA, STRING, ZOE, a_registry, an_actor, asked, closed, pin
+from tests.registry.world import ACME, ANN, CARL, INTEGER, OLGA, STRING, a_registry, an_actor, asked, closed
 
 
 async def test_the_first_revision_makes_its_contract() -> None:
@@ -306,87 +304,6 @@ async def test_a_retired_revisions_content_gets_a_new_number() -> None:
         await world.register(STRING)
         await world.catalogue.lifecycle.tombstone_revision(ANN, "invoice", RevisionNumber(1), reason="")
         assert (await world.register(STRING)).number == 2
-
-
-async def test_references_are_pinned_and_what_they_lead_to_cannot_be_retired() -> None:
-    async with a_registry() as world:
-        money = await world.register(closed(amount=INTEGER), name="money")
-        invoice = await world.register(closed(total={"$ref": "schemagate:money@1"}))
-        assert [(d.uri, d.revision_id) for d in invoice.dependencies] == [("schemagate:money@1", money.revision_id)]
-        assert invoice.digest == (await world.register(closed(total=closed(amount=INTEGER)), name="inlined")).digest
-        with pytest.raises(StateError) as refused:
-            await world.catalogue.lifecycle.tombstone_revision(ANN, "money", RevisionNumber(1), reason="")
-        assert refused.value.code == "still_referenced"
-        report = await world.catalogue.lifecycle.usage(ANN, "money")
-        assert not report.safe_to_retire
-        assert [each.revision.name for each in report.own_dependents] == ["invoice"]
-        await world.catalogue.lifecycle.tombstone_contract(ANN, "invoice", reason="")
-        await world.catalogue.lifecycle.tombstone_contract(ANN, "money", reason="")
-
-
-async def test_references_to_nothing_drafts_and_others_private_contracts_are_refused_alike() -> None:
-    async with a_registry() as world:
-        await world.register(STRING, name="draft", state=RevisionState.DRAFT)
-        await world.register(STRING, name="secret", actor=ZOE)
-        seen = set()
-        for uri in ("nothing@1", "draft@1", "other/secret@1", "other/nothing@1"):
-            with pytest.raises(ContractRejectedError) as refused:
-                await world.register(closed(part={"$ref": f"schemagate:{uri}"}))
-            rejection = refused.value.rejections[0]
-            assert rejection.code is RejectionCode.REMOTE_REFERENCE
-            seen.add(rejection.message.replace(uri, "…"))
-        assert len(seen) == 1
-
-
-async def test_a_shared_contract_serves_as_a_part_and_its_readers_stay_unnamed() -> None:
-    async with a_registry() as world:
-        await world.register(closed(amount=INTEGER), name="money", actor=ZOE, visibility=Visibility.SHARED)
-        invoice = await world.register(closed(total={"$ref": "schemagate:other/money@1"}))
-        report = await world.catalogue.lifecycle.usage(ZOE, "money")
-        assert (report.num_dependents, report.own_dependents, report.others_depend) == (0, (), True)
-        assert not report.safe_to_retire
-        contract = await world.catalogue.resolver.canonical(invoice, TENANT.contract)
-        assert contract.digest == invoice.digest
-
-
-async def test_a_shared_contracts_private_parts_do_not_become_parts_of_others() -> None:
-    async with a_registry() as world:
-        await world.register(STRING, name="secret", actor=ZOE)
-        await world.register(
-            closed(part={"$ref": "schemagate:secret@1"}), name="shown", actor=ZOE, visibility=Visibility.SHARED
-        )
-        with pytest.raises(ContractRejectedError) as refused:
-            await world.register(closed(x={"$ref": "schemagate:other/shown@1"}))
-        assert refused.value.rejections[0].code is RejectionCode.REMOTE_REFERENCE
-
-
-async def test_confluent_references_bring_their_revisions_in_under_names_of_their_own() -> None:
-    async with a_registry() as world:
-        await world.register(INTEGER, name="amount")
-        amount = {"amount.json": pin("amount")}
-        await world.register(closed(amount={"$ref": "amount.json"}), name="money", references=amount)
-        money = {"money.json": pin("money")}
-        invoice = await world.register(closed(total={"$ref": "money.json"}), references=money)
-        assert sorted(pin.uri for pin in invoice.dependencies) == ["amount.json", "money.json"]
-        assert (await world.catalogue.resolver.canonical(invoice, TENANT.contract)).digest == invoice.digest
-        elsewhere = {"money.json": pin("amount")}
-        other = await world.register(closed(total={"$ref": "money.json"}), references=elsewhere)
-        assert other.digest != invoice.digest
-        assert other.schema_id != invoice.schema_id
-
-
-async def test_one_confluent_name_for_two_revisions_is_refused() -> None:
-    async with a_registry() as world:
-        await world.register(INTEGER, name="amount")
-        await world.register(STRING, name="text")
-        amount = {"amount.json": pin("amount")}
-        await world.register(closed(amount={"$ref": "amount.json"}), name="money", references=amount)
-        clash = {
-            "amount.json": pin("text"),
-            "money.json": pin("money"),
-        }
-        with pytest.raises(ContractRejectedError, match="two different revisions"):
-            await world.register(closed(a={"$ref": "money.json"}), references=clash)
 
 
 async def test_notes_that_no_database_or_terminal_should_get_are_refused_before_anything_is_read() -> None:
