@@ -75,15 +75,17 @@ class Call:
             return await parse_body(data, max_bytes=settings.max_body_bytes, max_nesting=settings.max_body_nesting)
 
 
-async def admit(request: Request) -> Call:
+async def admit(request: Request, resource: str) -> Call:
     """The call, once its caller is authenticated: by bearer key as everywhere, or by Basic as these clients do.
+
+    `resource` is what metrics and logs call the route, of a closed list.
 
     Raises:
         UnauthenticatedError: before anything else is looked at.
         BudgetRefusedError: the tenant asks too often.
         ConfluentError: no media type that the caller takes is spoken here.
     """
-    services, record = services_of(request), record_of(request, "confluent")
+    services, record = services_of(request), record_of(request, f"confluent_{resource}")
     with record.clock.time(Stage.AUTHENTICATE):
         caller = await services.authenticator.authenticate(
             request.headers.get("authorization"), schemes=Schemes.BEARER_OR_BASIC

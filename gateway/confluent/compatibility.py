@@ -31,7 +31,7 @@ async def compare_with_version(request: Request, subject: str, version: str) -> 
 
     Against the latest of a subject that has none there is nothing to break, and everything is compatible.
     """
-    call = await admit(request)
+    call = await admit(request, "compatibility")
     number, name = read_version(version), require_name(subject)
     registration = await read_registration(call, subject)
     level = await level_to_keep(call, name)
@@ -56,7 +56,7 @@ async def compare_with_version(request: Request, subject: str, version: str) -> 
 @router.post("/compatibility/subjects/{subject}/versions")
 async def compare_with_subject(request: Request, subject: str) -> Response:
     """Whether a schema keeps the subject's level against all the versions that the level asks for."""
-    call = await admit(request)
+    call = await admit(request, "compatibility")
     name = require_name(subject)
     registration = await read_registration(call, subject)
     level = await level_to_keep(call, name)

@@ -23,7 +23,7 @@ router = confluent_router()
 @router.delete("/subjects/{subject}")
 async def delete_subject(request: Request, subject: str) -> Response:
     """Retire a subject with all its versions, or hide one that is retired; the numbers of the versions concerned."""
-    call = await admit(request)
+    call = await admit(request, "deletion")
     permanent = read_flag(request.query_params, "permanent")
     name, live = await _live_versions(call, subject)
     if permanent:
@@ -41,7 +41,7 @@ async def delete_subject(request: Request, subject: str) -> Response:
 @router.delete("/subjects/{subject}/versions/{version}")
 async def delete_version(request: Request, subject: str, version: str) -> Response:
     """Retire one version, or hide one that is retired; its number."""
-    call = await admit(request)
+    call = await admit(request, "deletion")
     permanent = read_flag(request.query_params, "permanent")
     found = await find_version(call, subject, version, standing=Standing.ANY)
     named = f"Subject '{found.subject}' Version {found.number}"

@@ -28,14 +28,14 @@ router = confluent_router()
 @router.get("/config")
 async def get_level(request: Request) -> Response:
     """The tenant's level."""
-    call = await admit(request)
+    call = await admit(request, "config")
     return answer(call, LevelAnswer(compatibilityLevel=await _tenant_level(call)))
 
 
 @router.put("/config")
 async def set_level(request: Request) -> Response:
     """Set the tenant's level, which is part of its policy: an operator's business."""
-    call = await admit(request)
+    call = await admit(request, "config")
     level = read_level_request(await call.body(), lenient=call.is_lenient)
     await _set_tenant_level(call, level)
     return answer(call, LevelUpdateAnswer(compatibility=level))
@@ -44,7 +44,7 @@ async def set_level(request: Request) -> Response:
 @router.delete("/config")
 async def clear_level(request: Request) -> Response:
     """Go back to the default; the level there was."""
-    call = await admit(request)
+    call = await admit(request, "config")
     former = await _tenant_level(call)
     await _set_tenant_level(call, None)
     return answer(call, LevelAnswer(compatibilityLevel=former))
@@ -53,7 +53,7 @@ async def clear_level(request: Request) -> Response:
 @router.get("/config/{subject}")
 async def get_subject_level(request: Request, subject: str) -> Response:
     """A subject's own level, or the tenant's where that is asked for."""
-    call = await admit(request)
+    call = await admit(request, "config")
     to_global = read_flag(request.query_params, "defaultToGlobal")
     contract = await _contract(call, subject)
     own = None if contract is None else contract.compatibility
@@ -67,7 +67,7 @@ async def get_subject_level(request: Request, subject: str) -> Response:
 @router.put("/config/{subject}")
 async def set_subject_level(request: Request, subject: str) -> Response:
     """Set a subject's level. The subject has to be there: its level is kept with it."""
-    call = await admit(request)
+    call = await admit(request, "config")
     level = read_level_request(await call.body(), lenient=call.is_lenient)
     contract = await _contract(call, subject)
     if contract is None:
@@ -80,7 +80,7 @@ async def set_subject_level(request: Request, subject: str) -> Response:
 @router.delete("/config/{subject}")
 async def clear_subject_level(request: Request, subject: str) -> Response:
     """Let the tenant's level count for a subject; the level there was."""
-    call = await admit(request)
+    call = await admit(request, "config")
     contract = await _contract(call, subject)
     if contract is None or contract.compatibility is None:
         raise _not_configured(subject)

@@ -19,26 +19,26 @@ DEFAULT_CONTEXT: Final = "."
 @router.get("/")
 async def get_root(request: Request) -> Response:
     """An empty object, as Confluent's."""
-    return answer(await admit(request), {})
+    return answer(await admit(request, "metadata"), {})
 
 
 @router.get("/contexts")
 async def list_contexts(request: Request) -> Response:
     """The one context that there is: the tenant itself."""
-    return answer(await admit(request), [DEFAULT_CONTEXT])
+    return answer(await admit(request, "metadata"), [DEFAULT_CONTEXT])
 
 
 @router.get("/v1/metadata/id")
 async def get_cluster_id(request: Request) -> Response:
     """Which registry this is; the same for every tenant."""
     clusters = {"kafka-cluster": "", "schema-registry-cluster": "schemagate"}
-    return answer(await admit(request), {"id": "", "scope": {"path": [], "clusters": clusters}})
+    return answer(await admit(request, "metadata"), {"id": "", "scope": {"path": [], "clusters": clusters}})
 
 
 @router.get("/v1/metadata/version")
 async def get_server_version(request: Request) -> Response:
     """The product's version."""
-    return answer(await admit(request), {"version": version("schemagate"), "commitId": ""})
+    return answer(await admit(request, "metadata"), {"version": version("schemagate"), "commitId": ""})
 
 
 async def refuse_path(request: Request) -> Response:

@@ -16,14 +16,14 @@ router = confluent_router()
 @router.get("/mode")
 async def get_mode(request: Request) -> Response:
     """The one mode that there is."""
-    return answer(await admit(request), ModeAnswer(mode=READWRITE))
+    return answer(await admit(request, "mode"), ModeAnswer(mode=READWRITE))
 
 
 @router.put("/mode")
 @router.put("/mode/{subject}")
 async def set_mode(request: Request) -> Response:
     """Take READWRITE, which changes nothing, and refuse every other."""
-    call = await admit(request)
+    call = await admit(request, "mode")
     read_mode_request(await call.body())
     return answer(call, ModeAnswer(mode=READWRITE))
 
@@ -31,7 +31,7 @@ async def set_mode(request: Request) -> Response:
 @router.get("/mode/{subject}")
 async def get_subject_mode(request: Request, subject: str) -> Response:
     """No subject has a mode of its own."""
-    call = await admit(request)
+    call = await admit(request, "mode")
     if read_flag(request.query_params, "defaultToGlobal"):
         return answer(call, ModeAnswer(mode=READWRITE))
     raise _not_configured(subject)
@@ -40,7 +40,7 @@ async def get_subject_mode(request: Request, subject: str) -> Response:
 @router.delete("/mode/{subject}")
 async def clear_subject_mode(request: Request, subject: str) -> Response:
     """There is none to clear."""
-    await admit(request)
+    await admit(request, "mode")
     raise _not_configured(subject)
 
 

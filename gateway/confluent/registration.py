@@ -14,7 +14,6 @@ from registry.compatibility.modes import CompatibilityMode
 from registry.revision import RevisionState
 from registry.sources import source_digest
 from registry.store.records import Registered, Sameness
-from registry.store.subjects import Standing
 from registry.text import canonical_json
 
 router = confluent_router()
@@ -25,7 +24,7 @@ _VERSIONS = frozenset({RevisionState.ACTIVE, RevisionState.DEPRECATED})
 @router.post("/subjects/{subject}/versions")
 async def register_schema(request: Request, subject: str) -> Response:
     """Register a schema, or find the version that it is already: by its text, or by its meaning with `normalize`."""
-    call = await admit(request)
+    call = await admit(request, "registration")
     normalize = read_flag(request.query_params, "normalize")
     registration = await read_registration(call, subject)
     outcome = await call.catalogue.registrar.register(
@@ -50,13 +49,11 @@ async def register_schema(request: Request, subject: str) -> Response:
 @router.post("/subjects/{subject}")
 async def find_schema(request: Request, subject: str) -> Response:
     """The version that a schema is, with its schema."""
-    call, query = await admit(request), request.query_params
+    call, query = await admit(request, "registration"), request.query_params
     refuse_formats(query)
     normalize, standing = read_flag(query, "normalize"), read_standing(query)
     registration = await read_registration(call, subject)
-    name = await require_subject(call, subject, standing=Standing.ANY)
-    if standing is Standing.LIVE:
-        await require_subject(call, subject, standing=standing)
+    name = await require_subject(call, subject, standing=standing)
     store = call.catalogue.subjects.store
     text = canonical_json(registration.definition)
     source = source_digest(registration.kind, text, dialect=None, references=registration.references)

@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.confluent.call import Call, admit, answer, answer_text, confluent_router
-from gateway.confluent.errors import no_schema
+from gateway.confluent.errors import ConfluentError, Fault, no_schema
 from gateway.confluent.parameters import MAX_LISTED, read_flag, read_id, read_standing, read_window, refuse_formats
-from gateway.confluent.protocol import SCHEMA_TYPE, SchemaAnswer, SubjectVersionAnswer
+from gateway.confluent.protocol import SCHEMA_TYPE, SchemaAnswer, SubjectVersionAnswer, VersionAnswer
 from gateway.confluent.views import (
     guid_of,
     plain_subject,
@@ -23,19 +23,22 @@ from registry.store.subjects import Standing, Version
 MAX_SCHEMAS: Final = 1000
 """Schemas in one answer of `GET /schemas`, each with its text."""
 
+MAX_SCHEMA_CHARACTERS: Final = 16 * 1024 * 1024
+"""Of all schemas in one answer of `GET /schemas`: what one caller may have put together in memory."""
+
 router = confluent_router()
 
 
 @router.get("/schemas/types")
 async def get_types(request: Request) -> Response:
     """The types of schema that are kept."""
-    return answer(await admit(request), [SCHEMA_TYPE])
+    return answer(await admit(request, "schemas"), [SCHEMA_TYPE])
 
 
 @router.get("/schemas")
 async def list_schemas(request: Request) -> Response:
     """Versions with their schemas."""
-    call, query = await admit(request), request.query_params
+    call, query = await admit(request, "schemas"), request.query_params
     refuse_formats(query)
     window = read_window(query)
     versions = await call.catalogue.subjects.store.listed(
@@ -46,13 +49,22 @@ async def list_schemas(request: Request) -> Response:
         offset=window.offset,
         limit=window.rows(MAX_SCHEMAS),
     )
-    return answer(call, [await version_answer(call, each) for each in window.complete(versions, MAX_SCHEMAS)])
+    answers: list[VersionAnswer] = []
+    num_characters = 0
+    for version in window.complete(versions, MAX_SCHEMAS):
+        one = await version_answer(call, version)
+        num_characters += len(one["schema"])
+        if num_characters > MAX_SCHEMA_CHARACTERS:
+            message = f"These schemas have more than {MAX_SCHEMA_CHARACTERS} characters; ask for fewer with limit."
+            raise ConfluentError(Fault.NOT_PERMITTED, message)
+        answers.append(one)
+    return answer(call, answers)
 
 
 @router.get("/schemas/ids/{schema_id}")
 async def get_schema(request: Request, schema_id: str) -> Response:
     """A schema by id, whether or not its versions have been deleted since: what was written stays readable."""
-    call = await admit(request)
+    call = await admit(request, "schemas")
     refuse_formats(request.query_params)
     version = await _version_with(call, schema_id)
     return answer(call, await _schema_answer(call, version))
@@ -61,7 +73,7 @@ async def get_schema(request: Request, schema_id: str) -> Response:
 @router.get("/schemas/ids/{schema_id}/schema")
 async def get_schema_text(request: Request, schema_id: str) -> Response:
     """Its text alone."""
-    call = await admit(request)
+    call = await admit(request, "schemas")
     refuse_formats(request.query_params)
     revision = await revision_of(call, await _version_with(call, schema_id))
     return answer_text(call, revision.source_text)
@@ -70,7 +82,7 @@ async def get_schema_text(request: Request, schema_id: str) -> Response:
 @router.get("/schemas/ids/{schema_id}/subjects")
 async def get_schema_subjects(request: Request, schema_id: str) -> Response:
     """The subjects that have a version with that id."""
-    call = await admit(request)
+    call = await admit(request, "schemas")
     window = read_window(request.query_params)
     subjects = dict.fromkeys(version.subject for version in await _uses(call, schema_id))
     return answer(call, window.part(tuple(subjects)))
@@ -79,7 +91,7 @@ async def get_schema_subjects(request: Request, schema_id: str) -> Response:
 @router.get("/schemas/ids/{schema_id}/versions")
 async def get_schema_versions(request: Request, schema_id: str) -> Response:
     """The versions that have that id."""
-    call = await admit(request)
+    call = await admit(request, "schemas")
     versions = read_window(request.query_params).part(await _uses(call, schema_id))
     return answer(call, [SubjectVersionAnswer(subject=each.subject, version=each.number) for each in versions])
 
@@ -87,7 +99,7 @@ async def get_schema_versions(request: Request, schema_id: str) -> Response:
 @router.get("/schemas/guids/{guid}")
 async def get_schema_by_guid(request: Request, guid: str) -> Response:
     """A schema by its global id."""
-    call = await admit(request)
+    call = await admit(request, "schemas")
     refuse_formats(request.query_params)
     revision_id = revision_id_of(guid)
     found = {} if revision_id is None else await call.catalogue.subjects.store.named(call.tenant, [revision_id])

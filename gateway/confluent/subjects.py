@@ -21,7 +21,7 @@ router = confluent_router()
 @router.get("/subjects")
 async def list_subjects(request: Request) -> Response:
     """Subjects by name."""
-    call, query = await admit(request), request.query_params
+    call, query = await admit(request, "subjects"), request.query_params
     window = read_window(query)
     names = await call.catalogue.subjects.store.subjects(
         call.tenant,
@@ -36,7 +36,7 @@ async def list_subjects(request: Request) -> Response:
 @router.get("/subjects/{subject}/versions")
 async def list_versions(request: Request, subject: str) -> Response:
     """The numbers of a subject's versions."""
-    call, query = await admit(request), request.query_params
+    call, query = await admit(request, "subjects"), request.query_params
     standing, window = read_standing(query), read_window(query)
     name = await require_subject(call, subject, standing=standing)
     versions = await call.catalogue.subjects.store.versions(
@@ -48,7 +48,7 @@ async def list_versions(request: Request, subject: str) -> Response:
 @router.get("/subjects/{subject}/versions/{version}")
 async def get_version(request: Request, subject: str, version: str) -> Response:
     """A version with its schema."""
-    call, query = await admit(request), request.query_params
+    call, query = await admit(request, "subjects"), request.query_params
     refuse_formats(query)
     found = await find_version(call, subject, version, standing=_readable(read_standing(query)))
     return answer(call, await version_answer(call, found))
@@ -57,7 +57,7 @@ async def get_version(request: Request, subject: str, version: str) -> Response:
 @router.get("/subjects/{subject}/versions/{version}/schema")
 async def get_version_text(request: Request, subject: str, version: str) -> Response:
     """The schema's text alone."""
-    call, query = await admit(request), request.query_params
+    call, query = await admit(request, "subjects"), request.query_params
     refuse_formats(query)
     found = await find_version(call, subject, version, standing=_readable(read_standing(query)))
     return answer_text(call, (await revision_of(call, found)).source_text)
@@ -66,7 +66,7 @@ async def get_version_text(request: Request, subject: str, version: str) -> Resp
 @router.get("/subjects/{subject}/versions/{version}/referencedby")
 async def list_referring(request: Request, subject: str, version: str) -> Response:
     """The ids of the schemas that refer to a version, directly or through others."""
-    call, window = await admit(request), read_window(request.query_params)
+    call, window = await admit(request, "subjects"), read_window(request.query_params)
     found = await find_version(call, subject, version, standing=Standing.ANY)
     ids = await call.catalogue.subjects.store.dependents(
         call.tenant, found.revision_id, offset=window.offset, limit=window.rows()

@@ -3,9 +3,11 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,16 +42,29 @@ class Refused:
 
 
 class StockClient:
-    """The stock client, each call in a thread: it blocks, and the server is in this process."""
+    """The stock client, each call in a thread: it blocks, and the server is in this process.
+
+    The threads are its own: in those of the event loop it would keep the server from its own work.
+    """
 
     def __init__(self, url: str, user_info: str) -> None:
+        self._threads = ThreadPoolExecutor()
         # One retry would already be noticed: whoever is refused for good must not be asked twice.
         self.sync: Any = SchemaRegistryClient({"url": url, "basic.auth.user.info": user_info, "max.retries": 0})
 
     async def ask(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """What a method of the client answers. Its caches are emptied first: it is the server that is asked."""
         self.sync.clear_caches()
-        return await asyncio.to_thread(getattr(self.sync, method), *args, **kwargs)
+        return await self.call(getattr(self.sync, method), *args, **kwargs)
+
+    async def call(self, function: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
+        """What a function that uses the client answers."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *args, **kwargs))
+
+    def close(self) -> None:
+        """End its connections and its threads."""
+        self.sync.close()
+        self._threads.shutdown()
 
     async def refused(self, method: str, *args: Any, **kwargs: Any) -> Refused:
         """How a method of the client is refused."""
@@ -73,7 +88,7 @@ class World:
     async def client_of(self, tenant: str, *roles: Role, team: str | None = None) -> StockClient:
         """A client with a key of its own."""
         client = StockClient(self.url, f"user:{await self.make_key(tenant, frozenset(roles), team)}")
-        self.clients.callback(client.sync.close)
+        self.clients.callback(client.close)
         return client
 
 
@@ -107,7 +122,7 @@ async def confluent_world(
 
         client = StockClient(url, f"anybody:{key}")
         try:
-            with closing(client.sync), ExitStack() as clients:
+            with closing(client), ExitStack() as clients:
                 yield World(url=url, key=key, client=client, make_key=make_key, clients=clients)
         finally:
             await store.close()

@@ -1,6 +1,5 @@
 """References between subjects: named in the text, pinned at registration, resolved by the stock serializers."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -98,13 +97,13 @@ async def test_the_stock_serializers_write_and_read(tmp_path: Path) -> None:
     async with confluent_world(tmp_path) as it:
         text = json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema"} | closed(a=STRING, n=INTEGER))
         context = SerializationContext("orders", MessageField.VALUE)
-        serializer: Any = await asyncio.to_thread(JSONSerializer, text, it.client.sync)
-        message = await asyncio.to_thread(serializer, {"a": "x", "n": 3}, context)
+        serializer: Any = await it.client.call(JSONSerializer, text, it.client.sync)
+        message = await it.client.call(serializer, {"a": "x", "n": 3}, context)
         assert await it.client.ask("get_subjects") == ["orders-value"]
         deserializer: Any = JSONDeserializer(None, schema_registry_client=it.client.sync)
-        assert await asyncio.to_thread(deserializer, message, context) == {"a": "x", "n": 3}
+        assert await it.client.call(deserializer, message, context) == {"a": "x", "n": 3}
         with pytest.raises(SerializationError):
-            await asyncio.to_thread(serializer, {"a": "x", "n": "three"}, context)
+            await it.client.call(serializer, {"a": "x", "n": "three"}, context)
 
 
 async def test_the_stock_serializers_follow_references(tmp_path: Path) -> None:
@@ -112,10 +111,10 @@ async def test_the_stock_serializers_follow_references(tmp_path: Path) -> None:
         dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
         await it.client.ask("register_schema", "street", schema(dialect | {"type": "string", "maxLength": 3}))
         order = schema(dialect | closed(street={"$ref": "street.json"}), ("street.json", "street", 1))
-        serializer: Any = await asyncio.to_thread(JSONSerializer, order, it.client.sync)
+        serializer: Any = await it.client.call(JSONSerializer, order, it.client.sync)
         context = SerializationContext("orders", MessageField.VALUE)
-        message = await asyncio.to_thread(serializer, {"street": "abc"}, context)
+        message = await it.client.call(serializer, {"street": "abc"}, context)
         deserializer: Any = JSONDeserializer(None, schema_registry_client=it.client.sync)
-        assert await asyncio.to_thread(deserializer, message, context) == {"street": "abc"}
+        assert await it.client.call(deserializer, message, context) == {"street": "abc"}
         with pytest.raises(SerializationError):
-            await asyncio.to_thread(serializer, {"street": "abcd"}, context)
+            await it.client.call(serializer, {"street": "abcd"}, context)

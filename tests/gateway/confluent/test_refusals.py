@@ -72,7 +72,7 @@ async def test_who_is_not_known_gets_the_same_answer_everywhere(tmp_path: Path) 
     async with confluent_world(tmp_path) as it:
         for user_info in ("user:wrong", f"{it.key}:", "sg_0123456789abcdef:secret"):
             stranger = StockClient(it.url, user_info)
-            it.clients.callback(stranger.sync.close)
+            it.clients.callback(stranger.close)
             answers = {
                 (await stranger.refused(method, *args))
                 for method, args in (

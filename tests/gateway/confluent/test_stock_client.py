@@ -1,8 +1,10 @@
 """Confluent's own client registers, finds, reads, lists, compares, configures and deletes."""
 
+import asyncio
 import json
 from pathlib import Path
 
+from policy.roles import Role
 from registry.compatibility.comparison import Comparison
 from registry.compatibility.verdicts import Unknown, UnknownReason
 from registry.contract import ContractKind
@@ -161,3 +163,31 @@ async def test_there_is_one_mode(tmp_path: Path) -> None:
         assert (await it.client.refused("delete_mode", "s")).numbers == (404, 40409)
         assert (await it.client.refused("update_mode", "s", "READONLY")).numbers == (422, 42205)
         assert (await it.client.refused("update_global_mode", "SOMETIMES")).numbers == (422, 42204)
+
+
+async def test_clients_that_register_at_once_agree(tmp_path: Path) -> None:
+    async with confluent_world(tmp_path) as it:
+        clients = [await it.client_of("local", Role.AUTHOR) for _ in range(6)]
+        same = schema(closed(a=STRING))
+        answers = await asyncio.gather(
+            *(client.ask("register_schema_full_response", "s", same) for client in clients),
+            *(client.ask("register_schema_full_response", f"s{n}", same) for n, client in enumerate(clients)),
+        )
+        assert {(answer.schema_id, answer.version) for answer in answers} == {(1, 1)}
+        assert await it.client.ask("get_versions", "s") == [1]
+
+
+async def test_older_drafts_are_read_as_what_they_say_they_are(tmp_path: Path) -> None:
+    async with confluent_world(tmp_path) as it:
+        draft = {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "definitions": {"name": {"type": "string"}},
+            "type": "object",
+            "properties": {"pair": {"items": [{"$ref": "#/definitions/name"}], "additionalItems": False}},
+        }
+        schema_id = await it.client.ask("register_schema", "s", schema(draft))
+        assert json.loads((await it.client.ask("get_schema", schema_id)).schema_str) == draft
+        undated = {name: value for name, value in draft.items() if name != "$schema"}
+        refused = await it.client.refused("register_schema", "t", schema(undated))
+        assert refused.numbers == (422, 42201)
+        assert "foreign_dialect_keyword" in refused.message
