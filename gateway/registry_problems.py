@@ -25,7 +25,7 @@ from registry.errors import (
     UnsupportedPatternError,
 )
 
-_STATES: Mapping[str, int] = {"sunset_revision": 410}
+_STATES: Mapping[str, int] = {"sunset_revision": 410, "too_large": 400, "first_state": 400}
 """States that are no conflict; every other is one."""
 
 

@@ -1,5 +1,6 @@
 """Every error of the registry has an answer of its own, and clients know which of them are final."""
 
+import ast
 import gc
 from collections.abc import Iterator
 
@@ -28,6 +29,7 @@ from registry.errors import (
     UnsupportedPatternError,
 )
 from registry.store.faults import StoreVersionError, TransientStoreError
+from tests.conftest import ROOT
 
 REFUSAL = Rejection(code=RejectionCode.UNSUPPORTED_KEYWORD, message="no", pointer="/not")
 ROWS: tuple[tuple[RegistryError, int, str], ...] = (
@@ -51,6 +53,7 @@ ROWS: tuple[tuple[RegistryError, int, str], ...] = (
     (StateError("draft_revision", "no"), 409, "draft_revision"),
     (StateError("still_referenced", "no"), 409, "still_referenced"),
     (StateError("sunset_revision", "no"), 410, "sunset_revision"),
+    (StateError("too_large", "no"), 400, "too_large"),
     (SignatureRequiredError("no"), 409, "signature_required"),
     (StaleRevisionError("no"), 409, "stale_revision"),
     (PreconditionFailedError(expected=1, observed=2), 412, "precondition_failed"),
@@ -81,6 +84,24 @@ def test_every_error_has_its_row(error: RegistryError, status: int, code: str) -
     assert {"message", "type", "param", "code", "request_id"} <= set(body)
     # Stock clients repeat a 409 unless they are told that it is final.
     assert (problem.headers.get("x-should-retry") == "false") == (status == 409)
+
+
+def codes_of_states() -> set[str]:
+    """Every first argument of a `StateError` in the registry's sources."""
+    found: set[str] = set()
+    for path in (ROOT / "registry").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "StateError":
+                code = node.args[0]
+                assert isinstance(code, ast.Constant), f"{path.name}:{node.lineno} makes up a code at run time"
+                found.add(str(code.value))
+    return found
+
+
+def test_every_code_that_a_state_may_have_is_in_the_reference() -> None:
+    written = (ROOT / "docs" / "api.md").read_text()
+    missing = {code for code in codes_of_states() if f"`{code}`" not in written}
+    assert missing == set()
 
 
 def test_an_incompatibility_shows_its_witness() -> None:
