@@ -37,7 +37,9 @@ class Postgres:
     def make_database(self, *, template: str | None = None) -> str:
         """A new database, empty or a copy of another, as a URL for SQLAlchemy."""
         name = f"test_{secrets.token_hex(8)}"
-        self.run_sql(f"CREATE DATABASE {name}" + ("" if template is None else f" TEMPLATE {_name(template)}"))
+        self.run_sql(
+            f"CREATE DATABASE {name}" + ("" if template is None else f" TEMPLATE {_name(template)} STRATEGY FILE_COPY")
+        )
         return f"postgresql+asyncpg://postgres@/{name}?host={self.directory}"
 
     def drop_database(self, url: str) -> None:

@@ -119,14 +119,15 @@ async def test_a_version_is_expected_of_an_alias_that_is_not_there(database_url:
 
 
 async def test_of_many_moves_with_one_version_one_wins(database_url: str) -> None:
-    async with opened(database_url) as world:
+    async with opened(database_url) as world, opened(database_url) as elsewhere:
         for content in range(1, 11):
             await world.register(content)
         await world.point(1)
 
         async def move(to: int) -> bool:
+            store = (world if to % 2 else elsewhere).contracts
             try:
-                await world.contracts.move_alias(
+                await store.move_alias(
                     ADA, INVOICE, PROD, number(to), expected_version=1, must_be_new=False, reason="", at=NOON
                 )
             except PreconditionFailedError as error:
