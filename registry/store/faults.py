@@ -1,5 +1,7 @@
 """The one place where a driver's exception becomes the registry's.
 
+Most become this; what was asked for with a value that no row can have becomes InvalidNameError (registry.errors).
+
 StoreUnavailableError          (registry.errors)
 ├── TransientStoreError        the transaction was rolled back whole; the same again may succeed
 └── StoreVersionError          the database was made by a newer version
@@ -11,15 +13,18 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
-from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from registry.errors import StoreUnavailableError
+from registry.errors import InvalidNameError, StoreUnavailableError
 
 MAX_TRIES: Final = 4
 _FIRST_PAUSE_SECONDS: Final = 0.01
 
 _ROLLED_BACK_STATES: Final = frozenset({"40001", "40P01"})
 """PostgreSQL's serialization failure and deadlock: https://www.postgresql.org/docs/current/errcodes-appendix.html"""
+
+_VALUE_STATES: Final = "22"
+"""PostgreSQL's class of errors about values: U+0000 in a text, a number out of range, a text too long. As above."""
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -52,12 +57,22 @@ def mapped(*, commits: bool) -> Iterator[None]:
         yield
     except IntegrityError:
         raise
-    except (OperationalError, InterfaceError, DBAPIError) as error:
+    except (UnicodeEncodeError, OverflowError) as error:  # drivers let half characters and huge numbers get this far
+        raise _impossible_value() from error
+    except DBAPIError as error:
+        if str(getattr(error.orig, "sqlstate", None)).startswith(_VALUE_STATES):
+            raise _impossible_value() from error
         if _was_rolled_back(error) or (error.connection_invalidated and not commits):
             raise TransientStoreError from error
         raise StoreUnavailableError from error
     except (SQLAlchemyError, OSError, TimeoutError) as error:
         raise StoreUnavailableError from error
+
+
+def _impossible_value() -> InvalidNameError:
+    return InvalidNameError(
+        "kept or looked for", "a text or number of this request", reason="it holds U+0000 or is out of range"
+    )
 
 
 def _was_rolled_back(error: DBAPIError) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -14,11 +14,14 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 
-from registry.errors import StoreUnavailableError
+from registry.errors import InvalidNameError, StoreUnavailableError
+from registry.identifiers import ContractName, PromotionId, RevisionId, SchemaId, SigningKeyId
 from registry.store import database as database_module
 from registry.store import faults, sqlite
 from registry.store.database import Database
 from registry.store.faults import MAX_TRIES, TransientStoreError, mapped, retried
+from registry.store.promotions import PromotionStore
+from registry.store.signatures import SignatureStore
 from tests.postgres import Postgres, running_postgres
 from tests.registry.store.world import ACME, INVOICE, World, opened
 
@@ -233,6 +236,31 @@ async def test_a_server_that_is_gone_is_unavailable(postgres: Postgres) -> None:
             await world.database.ping()
 
 
+async def finds_nothing(asking: Awaitable[object]) -> bool:
+    """Whether the answer is "nothing", or that there can be nothing of the kind."""
+    try:
+        return not await asking
+    except InvalidNameError as error:
+        return "U+0000 or is out of range" in str(error)
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "half \ud800", "x" * 100_000])
+async def test_a_text_that_no_row_can_hold_finds_nothing(database_url: str, text: str) -> None:
+    async with opened(database_url) as world:
+        assert await finds_nothing(PromotionStore(world.database).get(ACME, PromotionId(text)))
+        assert await finds_nothing(SignatureStore(world.database).key(ACME, SigningKeyId(text)))
+        assert await finds_nothing(world.contracts.revision_by_id(RevisionId(text)))
+        assert await finds_nothing(world.contracts.contract(ACME, ContractName(text)))
+        assert (await world.register(1)).is_new
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63, -(2**70)])
+async def test_a_number_that_no_row_can_have_finds_nothing(database_url: str, number: int) -> None:
+    async with opened(database_url) as world:
+        assert await finds_nothing(world.contracts.revisions_with_schema_id(ACME, SchemaId(number)))
+        assert (await world.register(1)).is_new
+
+
 def _subclasses(kind: type[BaseException]) -> Iterator[type[BaseException]]:
     yield kind
     for each in kind.__subclasses__():
@@ -268,6 +296,7 @@ def test_an_exception_of_ours_is_left_alone() -> None:
         ("40P01", False, True, True),
         ("40P01", False, False, True),
         ("57014", False, True, False),
+        ("08006", False, True, False),
         (None, False, True, False),
         (None, True, False, True),
         (None, True, True, False),
