@@ -21,7 +21,7 @@ from registry.compatibility.terms import TermId
 from registry.contract import JsonValue
 from registry.text import value_text
 
-MAX_BUILT: Final = 20_000
+MAX_BUILT: Final = 110_000
 """A longer array is not built."""
 MAX_DIFFERENT: Final = 80
 """Nor one of more items that all have to differ."""
@@ -119,15 +119,18 @@ class _Arrays:
         return worst(outcomes, "no item can be the one that is asked for")
 
     def _placements(self, places: tuple[int, ...], last: dict[int, int]) -> Iterator[tuple[int, ...]]:
-        """Where the items that are asked for may stand; beyond the special places, one for each of them is enough."""
+        """Where the items that are asked for may stand, as far as the items of one place can be one."""
         if len(places) == len(self._asked):
             yield places
             return
         asked = self._asked[len(places)]
-        stop = self._num_special + len(self._asked) if asked.stop is None else asked.stop
+        # Beyond the special places all are alike: one that is used already, or the next one, is every choice there is.
+        stop = max((self._num_special, *(place + 1 for place in places))) + 1 if asked.stop is None else asked.stop
         # In order within a group: its items are alike, so other orders say the same.
         for place in range(max(asked.start, last.get(asked.group, -1) + 1), min(stop, self._most)):
-            yield from self._placements((*places, place), last | {asked.group: place})
+            together = {other.wanted for at, other in zip(places, self._asked, strict=False) if at == place}
+            if not isinstance(self._solver.solve(self._demand(place) | together | {asked.wanted}), Empty):
+                yield from self._placements((*places, place), last | {asked.group: place})
 
     def _demand(self, place: int) -> frozenset[Wants]:
         return frozenset(

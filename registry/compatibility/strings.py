@@ -27,7 +27,7 @@ from registry.full_match import full_match_tree
 from registry.parsing import parse_json
 from registry.pattern_syntax import Characters, PatternNode
 
-MAX_WITNESS_LENGTH: Final = 20_000
+MAX_WITNESS_LENGTH: Final = 110_000
 """Code points; a longer string is not built."""
 
 Holds: TypeAlias = Callable[[Formula, str], Ternary]

@@ -120,5 +120,5 @@ class ComparisonBudget:
     """Of one pattern's automaton, before several are run together."""
     max_candidates: int = 1_500
     """Documents that are made and judged where proof and construction have both failed."""
-    max_witness_bytes: int = 64 * 1024
+    max_witness_bytes: int = 256 * 1024
     """Longer documents are not shown."""
