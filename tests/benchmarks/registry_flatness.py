@@ -1,14 +1,17 @@
 """Do registering and resolving stay flat? Prints, for both databases, medians of the first and the last thousand.
 
-    python -m tests.benchmarks.registry_flatness [REVISIONS]
+    python -m tests.benchmarks.registry_flatness [--num-revisions 10000] [--services]
 
-Two shapes: all revisions under one name, and each under a name of its own. `serving` is asked by alias, by number and
-by digest while the registry grows, of a revision registered a moment ago and of one picked from all there are.
+Two shapes: all revisions under one name, and each under a name of its own. While the registry grows, one picked from
+all there are is asked for by alias, by number and by digest.
+
+Without options the store itself is asked. With `--services` a JSON Schema goes through the registrar, which reads it
+and compares it with the one before, and is resolved without the cache's help: each number is asked for once.
 """
 
+import argparse
 import asyncio
 import random
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
@@ -27,6 +30,7 @@ from registry.store.contracts import ContractStore
 from registry.store.database import Database
 from registry.store.records import BareContract, NewRevision, Sameness
 from tests.postgres import find_programs, running_postgres
+from tests.registry.world import a_registry, closed
 
 TENANT = TenantId("acme")
 ACTOR = Actor(tenant=TENANT, principal=PrincipalId("bench"), roles=ALL_ROLES)
@@ -89,11 +93,27 @@ async def _time(store: ContractStore, times: list[float], reference: Reference) 
         raise AssertionError(f"{reference} was not found")
 
 
+async def _measure_services(url: str, num_revisions: int) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {"register": [], "resolve": []}
+    async with a_registry(url) as world:
+        for index in range(1, num_revisions + 1):
+            definition = closed(text={"type": "string", "maxLength": index}, number={"type": "integer"})
+            begun = time.perf_counter()
+            await world.register(definition, state=RevisionState.ACTIVE)
+            registered = time.perf_counter()
+            await world.catalogue.resolver.resolve(f"invoice@{index}", TENANT, serving=True)
+            times["register"].append(registered - begun)
+            times["resolve"].append(time.perf_counter() - registered)
+    return times
+
+
 def _report(title: str, times: dict[str, list[float]]) -> None:
     for what, all_times in times.items():
         part = min(1000, len(all_times) // 2)
         first, last = median(all_times[:part]) * 1000, median(all_times[-part:]) * 1000
-        print(f"{title:32} {what:10} first {first:7.3f} ms   last {last:7.3f} ms   ratio {last / first:5.2f}")
+        print(
+            f"{title:24} {what:8} first {first:7.3f} ms   last {last:7.3f} ms   ratio {last / first:5.2f}", flush=True
+        )
 
 
 @asynccontextmanager
@@ -112,14 +132,21 @@ async def _urls() -> AsyncIterator[list[tuple[str, Callable[[], str]]]]:
             yield [*kinds, ("PostgreSQL", server.make_database)]
 
 
-async def main(num_revisions: int) -> None:
+async def main(num_revisions: int, *, through_services: bool) -> None:
     """Measure and print."""
     async with _urls() as kinds:
         for database, make in kinds:
+            if through_services:
+                _report(f"{database}, services", await _measure_services(make(), num_revisions))
+                continue
             for one_name in (True, False):
                 shape = "one name" if one_name else "many names"
                 _report(f"{database}, {shape}", await _measure(make(), num_revisions, one_name=one_name))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--num-revisions", type=int, default=10_000)
+    parser.add_argument("--services", action="store_true", help="through registrar and resolver")
+    options = parser.parse_args()
+    asyncio.run(main(options.num_revisions, through_services=options.services))
