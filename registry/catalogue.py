@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from registry.comparison import Comparisons
 from registry.dependencies import Dependencies
+from registry.examination import Examiner
 from registry.lifecycle import Lifecycle
 from registry.measuring import Comparer, Measuring
 from registry.permissions import Permissions
@@ -12,7 +13,7 @@ from registry.policies import Policies
 from registry.promotion import Promoter
 from registry.proving import Proving
 from registry.reader import MAX_READINGS, Reader
-from registry.registration import Registrar
+from registry.registrar import Registrar
 from registry.resolution import MAX_STALE_SECONDS, CachedResolver, Clock
 from registry.signing import Signing
 from registry.store.audit_log import AuditLog
@@ -67,15 +68,10 @@ def open_catalogue(
     reader = Reader(max_readings=max_readings)
     measuring = Measuring(contracts, comparer)
     resolver = CachedResolver(contracts, dependencies, reader, clock=clock, max_stale_seconds=max_stale_seconds)
-    registrar = Registrar(
-        contracts=contracts,
-        policies=policies,
-        dependencies=dependencies,
-        measuring=measuring,
-        reader=reader,
-        resolver=resolver,
-        clock=clock,
+    examiner = Examiner(
+        contracts=contracts, policies=policies, dependencies=dependencies, measuring=measuring, reader=reader
     )
+    registrar = Registrar(contracts, examiner, resolver, clock=clock)
     proving = Proving(
         permissions=permissions, policies=policies, signatures=signatures, measuring=measuring, comparer=comparer
     )

@@ -15,7 +15,8 @@ from registry.identifiers import TenantId
 from registry.measuring import Comparer
 from registry.naming import ByNumber, Reference
 from registry.reader import Reader
-from registry.registration import Registrar, Registration, RegistrationOutcome
+from registry.registrar import Registrar
+from registry.registration import Registration, RegistrationOutcome
 from registry.resolution import Resolving
 from registry.revision import Actor
 
