@@ -24,10 +24,12 @@ from gateway.observed import RECORD
 from gateway.record import RequestRecord
 from gateway.services import Services, record_of, services_of
 from gateway.stages import Stage
+from policy.roles import Action
 from registry.catalogue import Catalogue
 from registry.contract import JsonValue
 from registry.errors import RegistryError
 from registry.identifiers import TenantId
+from registry.permissions import require
 from registry.revision import Actor
 
 _log = structlog.get_logger(__name__)
@@ -83,6 +85,7 @@ async def admit(request: Request, resource: str) -> Call:
     Raises:
         UnauthenticatedError: before anything else is looked at.
         BudgetRefusedError: the tenant asks too often.
+        ForbiddenError: the key has no role at all.
         ConfluentError: no media type that the caller takes is spoken here.
     """
     services, record = services_of(request), record_of(request, f"confluent_{resource}")
@@ -93,6 +96,7 @@ async def admit(request: Request, resource: str) -> Call:
     record.caller = caller
     with record.clock.time(Stage.RESERVE):
         record.limit_headers = await services.admit(caller)
+    require(caller.actor, Action.READ_CONTRACT)
     if answer_type(request.headers.get("accept")) is None:
         raise ConfluentError(Fault.NOT_ACCEPTABLE, "Answers are application/vnd.schemaregistry.v1+json or plain JSON.")
     return Call(request=request, services=services, record=record, caller=caller)

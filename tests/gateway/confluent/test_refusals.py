@@ -2,6 +2,8 @@
 
 import base64
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -258,3 +260,22 @@ async def test_answers_have_the_media_type_that_was_asked_for(tmp_path: Path) ->
             )
             assert verbose.json()["is_compatible"] is False
             assert any("A document that shows it: " in message for message in verbose.json()["messages"])
+
+
+async def test_a_key_without_a_role_reads_nothing(tmp_path: Path) -> None:
+    async with confluent_world(tmp_path) as it:
+        nobody = await it.client_of("local")
+        assert (await nobody.refused("get_subjects")).numbers == (403, 40301)
+
+
+async def test_a_database_that_fails_is_said_to_fail(tmp_path: Path) -> None:
+    async with confluent_world(tmp_path) as it:
+        await it.client.ask("register_schema", "s", schema(STRING))
+        with closing(sqlite3.connect(tmp_path / "gateway.db")) as connection:
+            connection.execute("DROP TABLE hidden_revisions")
+            connection.commit()
+        for method, args in (
+            ("get_subjects", {"deleted": True}),
+            ("get_versions", {"subject_name": "s", "deleted": True}),
+        ):
+            assert (await it.client.refused(method, **args)).numbers == (500, 50001)

@@ -1,8 +1,11 @@
 """Bodies of Confluent clients: what is taken, and what is refused by name."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateway.confluent.errors import ConfluentError, Fault
 from gateway.confluent.requests import (
@@ -129,3 +132,24 @@ def test_there_is_one_mode(mode: Any, expected: Fault) -> None:
     with pytest.raises(ConfluentError) as refused:
         read_mode_request({"mode": mode})
     assert refused.value.fault is expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+MEMBERS = st.sampled_from(
+    ["schema", "schemaType", "references", "metadata", "ruleSet", "id", "version", "compatibility", "mode", "x"]
+)
+
+
+@given(body=JSON | st.dictionaries(MEMBERS, JSON | st.just("JSON"), max_size=6), lenient=st.booleans())
+def test_any_body_is_read_or_refused(*, body: Any, lenient: bool) -> None:
+    with suppress(ConfluentError):
+        request = read_schema_request(body, lenient=lenient)
+        assert request.text.strip()
+    with suppress(ConfluentError):
+        assert read_level_request(body, lenient=lenient) in CompatibilityMode
+    with suppress(ConfluentError):
+        read_mode_request(body)
