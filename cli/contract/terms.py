@@ -10,6 +10,7 @@ from registry.compatibility.modes import PLAIN_WORDS, CompatibilityMode, mode_na
 from registry.contract import ContractKind, JsonValue
 from registry.revision import ContractClass, Visibility
 
+_WITHOUT_SCHEMAS: Final = frozenset({ContractKind.REGEX, ContractKind.GBNF, ContractKind.CHOICE})
 _TOML_NAMES: Final[Mapping[str, str]] = {"contract_class": "class"}
 
 
@@ -44,6 +45,10 @@ class Terms:
         """These, and the defaults where nothing is said."""
         said = {name: value for name in _NAMES if (value := getattr(self, name)) is not None}
         return replace(defaults, **said)
+
+    def for_kind(self, kind: ContractKind) -> "Terms":
+        """These for a contract of that kind: a dialect is said of schemas, and an expression beside one has none."""
+        return replace(self, dialect=None) if kind in _WITHOUT_SCHEMAS else self
 
     def reading_members(self) -> dict[str, JsonValue]:
         """How the text is to be read, as members of a request."""
