@@ -1,6 +1,7 @@
 """A document becomes a witness only here: the judge allows it under the one contract and refuses it under the other."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from registry.compatibility.pointing import forbidden_part, schema_pointer
 from registry.compatibility.verdicts import (
@@ -14,6 +15,9 @@ from registry.compatibility.verdicts import (
 )
 from registry.contract import JsonValue
 from registry.text import canonical_json
+
+MAX_SHOWN: Final = 200
+"""Characters of a place in a message; names are as long as their authors like."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +49,8 @@ def checked(value: JsonValue, sides: Sides, direction: Direction, *, max_bytes: 
     if refused.keyword == "false":
         # The judge points at what holds the part that nothing is allowed for.
         pointer = forbidden_part(sides.old_schema if is_consumer else sides.new_schema, value, pointer)
-    place = f" at {pointer}" if pointer else ""
+    shown = pointer if len(pointer) <= MAX_SHOWN else pointer[:MAX_SHOWN] + "…"
+    place = f" at {shown}" if pointer else ""
     return Unsafe(
         witness=value,
         witness_text=text,

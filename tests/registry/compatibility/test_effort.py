@@ -149,3 +149,17 @@ def test_the_same_comparison_is_the_same_twice() -> None:
     new = {"type": "object", "properties": {"a": {"type": "number"}, "b": {"enum": ["x", "z"]}}, "required": ["a"]}
 
     assert compared(old, new) == compared(old, new)
+
+
+def test_too_many_conditions_of_an_unevaluated_keyword_are_no_reason_to_guess() -> None:
+    def tagged(count: int) -> Any:
+        branches = [{"properties": {f"p{n}": {"type": "integer"}}, "required": [f"p{n}"]} for n in range(count)]
+        return {"type": "object", "anyOf": branches, "unevaluatedProperties": False}
+
+    comparison = compared(tagged(12), tagged(13))
+    unchanged = compared({"items": tagged(12), "type": "array"}, {"items": tagged(12), "type": ["array", "null"]})
+
+    assert isinstance(comparison.consumer_safe, Unsafe)
+    assert isinstance(comparison.producer_safe, Unknown | Safe)
+    assert isinstance(unchanged.consumer_safe, Unsafe)
+    assert isinstance(unchanged.producer_safe, Safe)
