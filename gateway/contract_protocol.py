@@ -76,7 +76,7 @@ Reference = Annotated[str, Field(min_length=1, max_length=MAX_REFERENCE_CHARACTE
 
 
 class ContractPatch(Sent):
-    """`PATCH /v1/contracts/{name}`; null where there may be none."""
+    """`PATCH /v1/contracts/{name}`; a team and a level may be null, which says that there is none."""
 
     team: Name | None = None
     visibility: Literal["private", "shared"] | None = None

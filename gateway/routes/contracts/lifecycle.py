@@ -8,6 +8,7 @@ from gateway.call import answer, begin
 from gateway.contract_answers import DayMember, DependentMember, RevisionUsageMember, UsageAnswer
 from gateway.contract_members import alias_member, contract_answer, revision_member
 from gateway.contract_protocol import ContractPatch, ReasonSent, StateSent
+from gateway.errors import InvalidRequestError, RequestFault
 from gateway.idempotency import once
 from gateway.paths import revision_number
 from gateway.query import Query, etag, if_match
@@ -122,6 +123,10 @@ async def contract_usage(request: Request, name: str) -> Response:
 
 def _changes(sent: ContractPatch) -> ContractChanges:
     said = sent.model_fields_set
+    for name in ("visibility", "description"):
+        if name in said and getattr(sent, name) is None:
+            message = f"`{name}` is refused: there is always one; leave it out to keep it"
+            raise InvalidRequestError(RequestFault.INVALID_TYPE, message, param=name)
     return ContractChanges(
         team=_team(sent.team) if "team" in said else UNCHANGED,
         visibility=UNCHANGED if sent.visibility is None else Visibility(sent.visibility),

@@ -15,9 +15,9 @@ from gateway.contract_members import (
 from gateway.query import PAGE, Query, etag
 from gateway.visible import visible_contract
 from registry.contract import ContractKind
-from registry.errors import InvalidNameError
+from registry.errors import InvalidNameError, NotFoundError
 from registry.identifiers import TeamName, TenantId
-from registry.naming import ByAlias, read_reference
+from registry.naming import ByAlias, ByNumber, read_reference
 from registry.revision import RevisionState
 from registry.store.records import ContractQuery
 
@@ -60,6 +60,8 @@ async def get_contract(request: Request, reference: str) -> Response:
         raise InvalidNameError("a reference to a contract", spelled)
     if isinstance(read, ByAlias) and read.is_bare:
         return await _contract(call, spelled, retired=query.flag("include_retired"))
+    if isinstance(read, ByNumber) and query.flag("include_retired"):
+        return await _retired(call, read, spelled)
     resolved = await call.catalogue.resolver.resolve(read, call.actor.tenant, serving=False)
     return answer(
         RevisionDetail(
@@ -88,6 +90,22 @@ async def list_revisions(request: Request, name: str) -> Response:
     )
     data = [revision_member(stored.revision, stored.status) for stored in page.items]
     return answer(RevisionPage(data=data, next_cursor=page.next_cursor))
+
+
+async def _retired(call: Call, read: ByNumber, spelled: str) -> Response:
+    """A revision by its number, also if it or its contract was retired: that is told to its own tenant alone."""
+    owner = call.actor.tenant if read.owner is None else read.owner
+    contract = await visible_contract(call.catalogue, call.actor.tenant, f"{owner}/{read.name}", retired=True)
+    stored = await call.catalogue.contracts.revision(contract.tenant, contract.name, read.number)
+    is_own = contract.tenant == call.actor.tenant
+    if stored is None or (stored.status.tombstoned_at is not None and not is_own):
+        raise NotFoundError("revision", spelled)
+    return answer(
+        RevisionDetail(
+            contract=contract_answer(contract), revision=revision_member(stored.revision, stored.status), alias=None
+        ),
+        source=stored.revision.source_text,
+    )
 
 
 async def _contract(call: Call, spelled: str, *, retired: bool) -> Response:

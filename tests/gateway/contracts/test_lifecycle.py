@@ -57,6 +57,8 @@ async def test_a_name_is_never_free_again(tmp_path: Path) -> None:
         listed = (await here.ask("GET", "/v1/contracts")).json()["data"]
         all_listed = (await here.ask("GET", "/v1/contracts?include_retired=true")).json()["data"]
         numbers = (await here.ask("GET", "/v1/contracts/invoice/revisions?include_retired=true")).json()["data"]
+        bytes_of_it = await here.ask("GET", "/v1/contracts/invoice@1?include_retired=true")
+    assert (bytes_of_it.json()["source"], bytes_of_it.json()["revision"]["number"]) == (INVOICE, 1)
     assert retired.json()["retired_at"] is not None
     assert [error_of(each) for each in answers] == [(410, "contract_gone")] * 4
     assert seen.json()["contract"]["retired_at"] is not None
@@ -73,6 +75,9 @@ async def test_a_contract_changes_under_its_etag(tmp_path: Path) -> None:
         late = await here.ask("PATCH", "/v1/contracts/invoice", {"description": "other"}, if_match=etag)
         cleared = await here.ask("PATCH", "/v1/contracts/invoice", {"compatibility": None, "team": "billing"})
         unknown = await here.ask("PATCH", "/v1/contracts/invoice", {"kind": "regex"})
+        nothing = [
+            await here.ask("PATCH", "/v1/contracts/invoice", {name: None}) for name in ("visibility", "description")
+        ]
         team = await here.ask("PATCH", "/v1/contracts/invoice", {"team": "no team!"})
     assert (changed.json()["description"], changed.json()["compatibility"]) == ("new", "FULL")
     assert changed.headers["etag"] != etag
@@ -83,6 +88,7 @@ async def test_a_contract_changes_under_its_etag(tmp_path: Path) -> None:
         "new",
     )
     assert error_of(unknown) == (400, "unknown_parameter")
+    assert [error_of(each) for each in nothing] == [(400, "invalid_type")] * 2
     assert error_of(team) == (400, "invalid_name")
 
 

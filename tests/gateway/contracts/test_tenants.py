@@ -20,6 +20,9 @@ BY_NAME: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/v1/contracts/{name}", None),
     ("GET", "/v1/contracts/{name}@prod", None),
     ("GET", "/v1/contracts/{name}@1", None),
+    ("GET", "/v1/contracts/{name}@1?include_retired=true", None),
+    ("GET", "/v1/contracts/{name}?include_retired=true", None),
+    ("GET", "/v1/contracts/{name}/revisions?include_retired=true", None),
     ("GET", "/v1/contracts/{name}@{digest}", None),
     ("GET", "/v1/contracts/{name}/revisions", None),
     ("GET", "/v1/contracts/{name}/aliases", None),
@@ -120,7 +123,8 @@ async def test_not_yours_and_not_there_are_one_answer_by_name(tmp_path: Path, is
             answers = []
             for name, content in ((THEIRS, digest), (ABSENT, ELSEWHERE)):
                 filled = path.format(name=name, digest=content, number="1", alias="prod")
-                answers.append(await here.ask(method, filled + ("?owner=other" if is_owner_named else ""), body))
+                owner = f"{'&' if '?' in filled else '?'}owner=other" if is_owner_named else ""
+                answers.append(await here.ask(method, filled + owner, body))
             theirs, absent = answers
             assert theirs.status_code == absent.status_code == 404, (method, path, theirs.text, absent.text)
             assert told(theirs.text, THEIRS, digest) == told(absent.text, ABSENT, ELSEWHERE), (method, path)
