@@ -149,6 +149,8 @@ def postgres() -> Iterator[Postgres]:
     programs = find_programs()
     if programs is None:
         pytest.skip("PostgreSQL is not installed (Debian, Ubuntu: apt-get install postgresql)")
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        pytest.skip("PostgreSQL does not run as root, and there is no setpriv (util-linux) to start it as another")
     with running_postgres(programs) as server:
         yield server
 

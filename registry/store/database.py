@@ -18,8 +18,8 @@ from registry.store.faults import mapped
 from registry.store.migrations.upgrade import upgrade
 from registry.store.sqlite import prepare_sqlite
 
-POOL_CONNECTIONS: Final = 10
-"""Of one process; a sixteenth of them all waits, up to `CHECKOUT_SECONDS`."""
+POOL_CONNECTIONS: Final = 15
+"""Of one process; who needs one more waits, up to `CHECKOUT_SECONDS`."""
 CHECKOUT_SECONDS: Final = 5.0
 CONNECT_SECONDS: Final = 5.0
 STATEMENT_SECONDS: Final = 10.0
@@ -148,7 +148,9 @@ def _engine(url: URL) -> AsyncEngine:
     backend = url.get_backend_name()
     if backend == "sqlite":
         _refuse_unless_it_can_be_made(url.database)
-        engine = create_async_engine(url, connect_args={"timeout": CONNECT_SECONDS})
+        is_file = url.database not in {None, "", ":memory:"}
+        pool: dict[str, Any] = _pool() if is_file else {}
+        engine = create_async_engine(url, connect_args={"timeout": CONNECT_SECONDS}, **pool)
         prepare_sqlite(engine)
         return engine
     if backend != "postgresql":
@@ -159,13 +161,11 @@ def _engine(url: URL) -> AsyncEngine:
         "command_timeout": STATEMENT_SECONDS,
         "server_settings": settings,
     }
-    return create_async_engine(
-        url,
-        pool_size=POOL_CONNECTIONS,
-        max_overflow=POOL_CONNECTIONS // 2,
-        pool_timeout=CHECKOUT_SECONDS,
-        connect_args=arguments,
-    )
+    return create_async_engine(url, connect_args=arguments, **_pool())
+
+
+def _pool() -> dict[str, Any]:
+    return {"pool_size": POOL_CONNECTIONS, "max_overflow": 0, "pool_timeout": CHECKOUT_SECONDS}
 
 
 def _refuse_unless_it_can_be_made(file: str | None) -> None:

@@ -176,18 +176,14 @@ async def test_a_turn_is_waited_for_but_not_for_ever(tmp_path: Path, monkeypatch
         assert (await world.register(1)).is_new
 
 
-async def test_a_connection_is_waited_for_but_not_for_ever(
-    postgres: Postgres, postgres_template: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_connection_is_waited_for_but_not_for_ever(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "POOL_CONNECTIONS", 1)
     monkeypatch.setattr(database_module, "CHECKOUT_SECONDS", 0.05)
-    url = postgres.make_database(template=postgres_template)
-    async with opened(url) as world:
+    async with opened(database_url) as world:
         async with world.database.reading():
             with pytest.raises(StoreUnavailableError):
                 await world.register(1)
         assert (await world.register(1)).is_new
-    postgres.drop_database(url)
 
 
 async def test_a_deadlock_is_broken_by_the_database_and_tried_again(postgres: Postgres, postgres_template: str) -> None:
