@@ -85,8 +85,8 @@ async def answer(world: World, ask: Ask, name: str) -> tuple[str, str, list[str]
 
 
 @pytest.mark.parametrize("question", list(QUESTIONS))
-async def test_a_private_contract_of_another_tenant_is_not_there(question: str) -> None:
-    async with a_registry() as world:
+async def test_a_private_contract_of_another_tenant_is_not_there(question: str, database_url: str) -> None:
+    async with a_registry(database_url) as world:
         await world.register(STRING, name="private")
         await world.catalogue.promoter.promote(ANN, "private", "prod", ONE)
         await world.register(STRING, name="private-draft", state=RevisionState.DRAFT)
