@@ -11,9 +11,10 @@ from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
 from registry.dialects import Dialect
 from registry.errors import MAX_REJECTIONS
-from registry.pointers import join
+from registry.pointers import join, tokens_of
 from registry.schema_positions import SchemaObject, subschemas
 from registry.shapes import shape_fault
+from registry.translation.recursion import RECURSIVE_ANCHOR, speaks_of_recursive_anchor
 from registry.translation.translated import Translated, Untranslatable
 from registry.translation.translator import dialect_for, translate
 from registry.uris import resolve_uri
@@ -128,3 +129,11 @@ def _check_members(survey: Survey, schema: SchemaObject, pointer: str, policy: E
         fault = judge_member(keyword, schema, pointer, policy)
         if fault is not None:
             survey.rejections.append(fault)
+        elif speaks_of_recursive_anchor(keyword, schema[keyword]) and _is_authors(survey, join(pointer, keyword)):
+            message = f"The name {RECURSIVE_ANCHOR!r} is taken: it stands for `$recursiveAnchor` of 2019-09."
+            survey.refuse(RejectionCode.INVALID_SCHEMA, message, join(pointer, keyword), keyword)
+
+
+def _is_authors(survey: Survey, pointer: str) -> bool:
+    """Whether the keyword here is the author's own, and no other one's translation."""
+    return tokens_of(survey.translation.source_pointer(pointer))[-1] == tokens_of(pointer)[-1]

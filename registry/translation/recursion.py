@@ -2,11 +2,28 @@
 
 from typing import Final
 
+from registry.contract import JsonValue
 from registry.dialects import Dialect
+from registry.pointers import percent_decoded
 from registry.translation.rewriting import Rewriting
 
 RECURSIVE_ANCHOR: Final = "recursiveAnchor.2019-09"
-"""The name that every `$recursiveAnchor: true` gets."""
+"""The name that every `$recursiveAnchor: true` gets. No author's: see `speaks_of_recursive_anchor`."""
+
+_ANCHORS: Final = frozenset({"$anchor", "$dynamicAnchor"})
+_REFERENCES: Final = frozenset({"$ref", "$dynamicRef"})
+
+
+def speaks_of_recursive_anchor(keyword: str, value: JsonValue) -> bool:
+    """Whether a keyword gives the translation's own name to something, or refers to it.
+
+    Written by an author, it would lead to a place that only the translation has, or catch a `$recursiveRef`.
+    """
+    if not isinstance(value, str):
+        return False
+    if keyword in _REFERENCES:
+        return percent_decoded(value.partition("#")[2]) == RECURSIVE_ANCHOR
+    return keyword in _ANCHORS and value == RECURSIVE_ANCHOR
 
 
 def translate_recursion(rewriting: Rewriting) -> None:

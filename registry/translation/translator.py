@@ -16,6 +16,8 @@ from registry.dialects import Dialect, dialect_of, named_dialect
 from registry.errors import MAX_REJECTIONS
 from registry.keywords import DIALECT_2020_12
 from registry.pointers import join
+from registry.schema_positions import SchemaObject
+from registry.shapes import shape_fault
 from registry.translation.containers import translate_contains, translate_dependencies, translate_tuples
 from registry.translation.names import translate_names
 from registry.translation.openapi import (
@@ -25,12 +27,12 @@ from registry.translation.openapi import (
     translate_nullable,
 )
 from registry.translation.recursion import translate_recursion
-from registry.translation.rewriting import Child, Rewriting, Scope
+from registry.translation.rewriting import Child, Path, Rewriting, Scope
 from registry.translation.siblings import set_aside_ref_siblings, set_aside_unknown
 from registry.translation.translated import Transformation, Translated, Untranslatable
 from registry.translation.values import note_formats, note_integers, translate_bounds
 
-_BOOLEANS_IN_DRAFT_04: Final = frozenset({"additionalProperties", "additionalItems"})
+_BOOLEANS_IN_DRAFT_04: Final[frozenset[Path]] = frozenset({("additionalProperties",), ("additionalItems",)})
 
 _RULES: Final[tuple[Callable[[Rewriting], None], ...]] = (
     translate_names,
@@ -100,6 +102,8 @@ class _Visit:
     container: Any
     """The array or object that the translation is put into."""
     slot: str | int
+    path: Path = ()
+    """Where its author wrote it, below the object that holds it."""
 
 
 class _Translator:
@@ -182,6 +186,7 @@ class _Translator:
                     scope=_below(rewriting, child),
                     container=container,
                     slot=child.path[-1],
+                    path=child.source,
                 )
             )
 
@@ -196,10 +201,12 @@ class _Translator:
         if visit.scope.is_root:
             return scope
         identifier = schema.get("$id")
-        opens_resource = not scope.dialect.ignores_ref_siblings and isinstance(identifier, str)
+        # A name that is no resource's would leave the references in it to the resource around it.
+        is_named = isinstance(identifier, str) and shape_fault("$id", identifier) is None
+        opens_resource = not scope.dialect.ignores_ref_siblings and is_named
         uri = named_dialect(schema)
         if uri is not None and (inner := dialect_of(uri)) is not scope.dialect:
-            if inner is None or not opens_resource or (inner.ignores_ref_siblings and "$ref" in schema):
+            if inner is None or not opens_resource or not _reads_id(inner, schema):
                 self._refuse_switch(visit, uri)
                 return None
             scope = replace(scope, dialect=inner)
@@ -227,11 +234,15 @@ class _Translator:
 
     def _check_boolean(self, visit: _Visit) -> None:
         """Draft 04 and OpenAPI 3.0 have booleans in two keywords, and else no schemas that are booleans."""
-        keyword = visit.source.rpartition("/")[2]
-        is_allowed = keyword in _BOOLEANS_IN_DRAFT_04 or not visit.scope.dialect.is_draft_04_in_numbers
+        is_allowed = visit.path in _BOOLEANS_IN_DRAFT_04 or not visit.scope.dialect.is_draft_04_in_numbers
         if isinstance(visit.schema, bool) and not is_allowed:
             message = f"Under {visit.scope.dialect.value}, a schema is an object; a boolean is one since draft 06."
             self._rejections.append(Rejection(code=RejectionCode.INVALID_SCHEMA, message=message, pointer=visit.source))
+
+
+def _reads_id(dialect: Dialect, schema: SchemaObject) -> bool:
+    """Whether `$id` in a schema object names a resource to this dialect as well."""
+    return dialect is not Dialect.DRAFT_04 and not (dialect.ignores_ref_siblings and "$ref" in schema)
 
 
 _NOTHING: Final = "read as 2020-12: no keyword used differs"
