@@ -8,6 +8,8 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from contextvars import ContextVar
 from enum import IntEnum
 from typing import ParamSpec
 
@@ -55,13 +57,23 @@ class CommandError(Exception):
         return {"error": {**self.members, "message": str(self), "code": code, "exit": int(self.exit_code)}}
 
 
+_closing: ContextVar[ExitStack] = ContextVar("_closing")
+
+
+def at_end(close: Callable[[], None]) -> None:
+    """Call `close` when the running command ends, however it ends."""
+    _closing.get().callback(close)
+
+
 def ending(command: Callable[_Params, None]) -> Callable[_Params, None]:
     """`command`, whose `CommandError` ends the process with its status."""
 
     @functools.wraps(command)
     def run(*args: _Params.args, **kwargs: _Params.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with ExitStack() as stack:
+                _closing.set(stack)
+                command(*args, **kwargs)
             sys.stdout.flush()
         except CommandError as error:
             warn(str(error))

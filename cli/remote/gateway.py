@@ -65,6 +65,10 @@ class Gateway:
             follow_redirects=False,
         )
 
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
     def get(self, path: str, query: Mapping[str, str] | None = None) -> Members:
         """What is there. Raises `CommandError`."""
         return self._ask("GET", path, query or {}, None, {}).members

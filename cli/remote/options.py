@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from cli.remote.exits import at_end
 from cli.remote.gateway import Gateway
 
 DEFAULT_URL = "http://127.0.0.1:8080"
@@ -24,5 +25,7 @@ Limit = Annotated[int, typer.Option("--limit", min=1, max=100_000, help="At most
 
 
 def connected(url: str, api_key: str) -> Gateway:
-    """The gateway that the options name. Raises `CommandError`."""
-    return Gateway(url, api_key)
+    """The gateway that the options name; its connections are closed with the command. Raises `CommandError`."""
+    gateway = Gateway(url, api_key)
+    at_end(gateway.close)
+    return gateway
