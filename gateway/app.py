@@ -126,11 +126,11 @@ async def _open(
         judges = await ValidationService.start(num_workers=settings.num_validators)
         stack.push_async_callback(judges.close)
         validator = judges
-    comparer = around.comparer
+    comparer, comparisons = around.comparer, None
     if comparer is None:
-        service = await ComparisonService.start(num_workers=settings.num_comparers)
-        stack.push_async_callback(service.close)
-        comparer = BoundedComparer(service, seconds=settings.comparison_seconds)
+        comparisons = await ComparisonService.start(num_workers=settings.num_comparers)
+        stack.push_async_callback(comparisons.close)
+        comparer = BoundedComparer(comparisons, seconds=settings.comparison_seconds)
     catalogue = open_catalogue(store.database, comparer)
     usage = UsageCounter(catalogue.usage, metrics)
     stack.push_async_callback(usage.close)
@@ -171,7 +171,9 @@ async def _open(
         ledger=ledger,
         nodes=nodes,
         compiler=compiler,
-        readiness=ReadinessProbe(store=store, compiler=compiler, nodes=nodes, validator=validator),
+        readiness=ReadinessProbe(
+            store=store, compiler=compiler, nodes=nodes, validator=validator, comparisons=comparisons
+        ),
         metrics=metrics,
         tasks=tasks,
     )

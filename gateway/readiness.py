@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gateway.auth.store import KeyStore
+from gateway.compatibility.service import ComparisonService
 from gateway.compilers import Compiler
 from gateway.generation import Validator
 from gateway.nodes import NodeDirectory
@@ -23,11 +24,20 @@ class Readiness:
 class ReadinessProbe:
     """Looks at every part that a request needs."""
 
-    def __init__(self, *, store: KeyStore, compiler: Compiler, nodes: NodeDirectory, validator: Validator) -> None:
+    def __init__(
+        self,
+        *,
+        store: KeyStore,
+        compiler: Compiler,
+        nodes: NodeDirectory,
+        validator: Validator,
+        comparisons: ComparisonService | None = None,
+    ) -> None:
         self._store = store
         self._compiler = compiler
         self._nodes = nodes
         self._validator = validator
+        self._comparisons = comparisons
 
     async def check(self) -> Readiness:
         """The state now."""
@@ -50,6 +60,8 @@ class ReadinessProbe:
             partial.extend(self._uncompilable())
         if self._validator.num_ready == 0:
             fatal.append("validator: no process is ready")
+        if self._comparisons is not None and self._comparisons.num_ready == 0:
+            partial.append("comparisons: no process is ready")
         state: Literal["ready", "degraded", "unavailable"] = (
             "unavailable" if fatal else "degraded" if partial else "ready"
         )

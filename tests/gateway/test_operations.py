@@ -162,15 +162,23 @@ async def test_a_span_speaks_the_genai_conventions_and_ours(tmp_path: Path, monk
     node = NodeTwin(script=lambda _: says('"a"'))
     async with gateway_with(tmp_path, node=node) as world:
         await world.client.post(CHAT, json=strict({"type": "string"}))
+        body = {"name": "letter", "schema": {"type": "string"}}
+        registered = await world.client.post("/v1/contracts", json=body)
+        await world.client.post(CHAT, json=chat(contract="letter@1"))
         node.fault = NodeFault(code="overloaded", message="")
         await world.client.post(CHAT, json=chat())
-    answered, failed = [dict(span.attributes or {}) | {"name": span.name} for span in exporter.get_finished_spans()]
+    answered, _, named, failed = [
+        dict(span.attributes or {}) | {"name": span.name} for span in exporter.get_finished_spans()
+    ]
     assert answered["name"] == f"chat {MODEL}"
     assert answered["gen_ai.operation.name"] == "chat"
     assert answered["gen_ai.usage.output_tokens"] == 1
     assert answered["gen_ai.response.finish_reasons"] == ("stop",)
     assert answered["schemagate.completion.class"] == "complete"
     assert str(answered["schemagate.contract.digest"]).startswith("sha256:")
+    assert "schemagate.contract.revision" not in answered
+    assert named["schemagate.contract.revision"] == registered.json()["revision"]["id"]
+    assert named["schemagate.contract.signature"] == "unsigned"
     assert failed["error.type"] == "backend_failed"
     provider.shutdown()
 
