@@ -16,7 +16,7 @@ MAX_DEPENDENCIES: Final = 100
 """Of one revision."""
 MAX_DEPENDENTS: Final = 100
 """Of these are named; that there are any is what decides."""
-MAX_SAME: Final = 100
+MAX_SAME: Final = 20
 """Revisions named for one digest or schema id."""
 MAX_SIGNATURES: Final = 20
 """Of one revision: each is joined whenever it is resolved."""

@@ -7,19 +7,19 @@ the database can answer (numbers, preconditions, what still refers to what) is a
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import and_, case, not_, select
+from sqlalchemy import select
 
 from registry.audit import AuditAction
 from registry.contract import ContractDigest, JsonValue
 from registry.identifiers import AliasName, ContractName, RevisionId, RevisionNumber, SchemaId, TenantId
 from registry.naming import Reference
 from registry.revision import Actor, Alias, Contract, RevisionState
-from registry.store import aliasing, changing, registering, rows, statuses
-from registry.store.bounds import DEFAULT_PAGE, MAX_DEPENDENTS, MAX_SAME
+from registry.store import aliasing, changing, registering, rows, searching, statuses
+from registry.store.bounds import DEFAULT_PAGE
 from registry.store.database import Database
 from registry.store.faults import retried
 from registry.store.listing import list_contracts, list_revisions
-from registry.store.looking import find_alias, find_contract, find_revision, find_revision_by_id, select_revisions
+from registry.store.looking import find_alias, find_contract, find_revision, find_revision_by_id
 from registry.store.notes import checked_note, checked_revision
 from registry.store.records import (
     BareContract,
@@ -34,7 +34,7 @@ from registry.store.records import (
     Unchanged,
 )
 from registry.store.serving import find_served
-from registry.store.tables.contracts import ALIASES, DEPENDENCIES, REVISIONS, STATUSES
+from registry.store.tables.contracts import ALIASES
 
 
 class ContractStore:
@@ -174,55 +174,28 @@ class ContractStore:
         owner: TenantId | None = None,
     ) -> tuple[StoredRevision, ...]:
         """Live revisions with this content that the viewer may see, newest first, at most `MAX_SAME`."""
-        live = (REVISIONS.c.digest == digest, STATUSES.c.tombstoned_at.is_(None))
-        own = select_revisions().where(*live, REVISIONS.c.tenant == viewer)
-        shared = select_revisions().where(*live, STATUSES.c.is_shared, STATUSES.c.digest == digest)
-        found: dict[RevisionId, StoredRevision] = {}
         async with self._database.reading() as session:
-            for side, order in ((own, REVISIONS.c.created_at), (shared, STATUSES.c.created_at)):
-                asked = side if name is None else side.where(REVISIONS.c.name == name)
-                asked = asked if owner is None else asked.where(REVISIONS.c.tenant == owner)
-                for row in await session.execute(asked.order_by(order.desc()).limit(MAX_SAME)):
-                    stored = rows.stored(row)
-                    found[stored.revision.revision_id] = stored
-        newest = sorted(found.values(), key=lambda each: (each.revision.created_at, each.revision.number), reverse=True)
-        return tuple(newest[:MAX_SAME])
+            return await searching.with_digest(session, viewer, digest, name=name, owner=owner)
 
     @retried
     async def revisions_with_schema_id(self, tenant: TenantId, schema_id: SchemaId) -> tuple[StoredRevision, ...]:
         """A tenant's revisions with this source text, retired ones as well, oldest first, at most `MAX_SAME`."""
-        statement = select_revisions().where(REVISIONS.c.tenant == tenant, REVISIONS.c.schema_id == schema_id)
-        ordered = statement.order_by(REVISIONS.c.created_at, REVISIONS.c.number).limit(MAX_SAME)
         async with self._database.looking() as session:
-            return tuple(rows.stored(row) for row in await session.execute(ordered))
+            return await searching.with_schema_id(session, tenant, schema_id)
 
     @retried
     async def revision_with_source(
         self, tenant: TenantId, name: ContractName, source_digest: str
     ) -> StoredRevision | None:
         """The newest live revision of a contract with exactly this source text."""
-        statement = select_revisions().where(
-            REVISIONS.c.tenant == tenant,
-            REVISIONS.c.name == name,
-            REVISIONS.c.source_digest == source_digest,
-            STATUSES.c.tombstoned_at.is_(None),
-        )
         async with self._database.looking() as session:
-            row = (await session.execute(statement.order_by(REVISIONS.c.number.desc()).limit(1))).one_or_none()
-        return None if row is None else rows.stored(row)
+            return await searching.with_source(session, tenant, name, source_digest)
 
     @retried
     async def dependents(self, revision_id: RevisionId) -> tuple[StoredRevision, ...]:
         """Live revisions, of any tenant, whose text refers to this one; at most `MAX_DEPENDENTS`, oldest first."""
-        statement = (
-            select_revisions()
-            .join(DEPENDENCIES, DEPENDENCIES.c.revision_id == REVISIONS.c.revision_id)
-            .where(DEPENDENCIES.c.dependency_id == revision_id, STATUSES.c.tombstoned_at.is_(None))
-            .order_by(REVISIONS.c.created_at, REVISIONS.c.revision_id)
-            .limit(MAX_DEPENDENTS)
-        )
         async with self._database.looking() as session:
-            return tuple(rows.stored(row) for row in await session.execute(statement))
+            return await searching.dependents(session, revision_id)
 
     @retried
     async def dependents_of_contract(self, tenant: TenantId, name: ContractName) -> tuple[StoredRevision, ...]:
@@ -230,19 +203,8 @@ class ContractStore:
 
         At most `MAX_DEPENDENTS`, oldest first among each.
         """
-        needed = REVISIONS.alias("needed")
-        own = and_(REVISIONS.c.tenant == tenant, REVISIONS.c.name == name)
-        statement = (
-            select_revisions()
-            .join(DEPENDENCIES, DEPENDENCIES.c.revision_id == REVISIONS.c.revision_id)
-            .join(needed, needed.c.revision_id == DEPENDENCIES.c.dependency_id)
-            .where(needed.c.tenant == tenant, needed.c.name == name, STATUSES.c.tombstoned_at.is_(None), not_(own))
-            .order_by(case((REVISIONS.c.tenant == tenant, 0), else_=1), REVISIONS.c.created_at, REVISIONS.c.revision_id)
-            .limit(MAX_DEPENDENTS)
-        )
         async with self._database.looking() as session:
-            found = (rows.stored(row) for row in await session.execute(statement))
-            return tuple({each.revision.revision_id: each for each in found}.values())
+            return await searching.dependents_of_contract(session, tenant, name)
 
     @retried
     async def set_state(
