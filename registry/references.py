@@ -102,6 +102,16 @@ class Bundle:
             raise _unresolved(reference, reason, pointer)
         return location
 
+    def has_read(self, reference: str, *, at: Location) -> bool:
+        """Whether a reference leads into a document that is in use: then following it brings in no other one."""
+        uri, _ = resolve_uri(at.base, reference)
+        if is_contract_uri(reference):
+            meant = read_contract_uri(reference.partition("#")[0])
+            return (
+                isinstance(meant, ByDigest | ByNumber) and contract_uri(seen_from(at.document, meant)) in self._surveys
+            )
+        return (_namespace(at.document), uri) in self._resources or (uri != CONTRACT and uri in self._surveys)
+
     def _resource(self, uri: str, reference: str, at: Location, pointer: str) -> tuple[Survey, str]:
         """The document that holds a resource, and the pointer of the resource's root in it."""
         if is_contract_uri(reference):

@@ -10,7 +10,6 @@ from registry.references import CONTRACT, Bundle
 from registry.schema_positions import SchemaObject
 from registry.survey import Location, Survey
 from registry.translation.recursion import RECURSIVE_ANCHOR
-from registry.uris import resolve_uri
 
 
 def mixture_rejections(bundle: Bundle) -> Iterator[Rejection]:
@@ -52,13 +51,12 @@ def _recursion_rejections(bundle: Bundle) -> Iterator[Rejection]:
     surveys = bundle.surveys.values()
     if sum(len(survey.dynamic_anchors.get(RECURSIVE_ANCHOR, ())) for survey in surveys) < 2:
         return
-    known = {uri for survey in surveys for uri in survey.resources}
     for survey, at in _objects(bundle):
         if RECURSIVE_ANCHOR in bundle.dynamic_anchors(at):
             continue
         for keyword in ("$ref", "$dynamicRef"):
             reference = _members(at).get(keyword)
-            if not isinstance(reference, str) or resolve_uri(at.base, reference)[0] not in known:
+            if not isinstance(reference, str) or not bundle.has_read(reference, at=at):
                 continue
             try:
                 target = bundle.resolve(reference, at=at, pointer="")

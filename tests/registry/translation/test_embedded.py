@@ -7,7 +7,7 @@ import pytest
 from policy.enforcement import EnforcementPolicy
 from policy.rejection import RejectionCode as Code
 from registry.dialects import Dialect
-from tests.registry.reading import LENIENT, STRICT, read, refusal
+from tests.registry.reading import LENIENT, STRICT, read, refusal, refusals
 
 D4 = "http://json-schema.org/draft-04/schema#"
 D7 = "http://json-schema.org/draft-07/schema#"
@@ -74,3 +74,21 @@ def test_no_resource_catches_a_recursive_reference_by_its_translated_name(keywor
         "$defs": {"i": inner},
     }
     assert refusal(schema) == (Code.INVALID_SCHEMA, f"/{keyword}")
+
+
+def test_a_reference_between_registered_contracts_does_not_hide_the_root_that_2019_09_would_not_see() -> None:
+    documents: dict[str, Any] = {
+        "schemagate:t/x@1": {"$schema": D19, "$ref": "schemagate:y@1#/$defs/m"},
+        "schemagate:t/y@1": {
+            **RECURSIVE,
+            "required": ["y"],
+            "$defs": {"m": {"properties": {"k": {"$ref": "schemagate:z@1"}}}},
+        },
+        "schemagate:t/z@1": {**RECURSIVE, "required": ["z"], "properties": {"w": {"$recursiveRef": "#"}}},
+    }
+    schema = {"$schema": D19, "$ref": "schemagate:t/x@1"}
+    found = refusals(schema, documents=documents)
+    assert [(fault.code, fault.pointer) for fault in found] == [(Code.UNSUPPORTED_DIALECT, "")]
+    assert "schemagate:t/x@1" in found[0].message
+    documents["schemagate:t/x@1"]["$ref"] = "schemagate:y@1"
+    assert '"required":["y"]' in read(schema, documents=documents).text
