@@ -20,7 +20,8 @@ class RegistryPolicy:
     """The default asks for nothing but is never silent: what is not demanded is still reported."""
 
     require_signature: bool = False
-    """An alias moves only to a revision with a live signature, and is not served once that signature has died."""
+    """An alias moves only to a revision with a live signature, and is not served once that signature has died.
+    Neither is a number or a digest: pinning is no way around."""
     two_person_promotion: bool = False
     """A promotion waits for an approver who is neither the revision's author nor the one who proposed it."""
     promotion_safety: PromotionSafety = PromotionSafety.ANY

@@ -16,10 +16,13 @@ class Demands:
     safety: PromotionSafety
 
 
-def demands_of(policy: RegistryPolicy, contract_class: ContractClass, alias: AliasName) -> Demands:
-    """All aliases of governed contracts are protected, and always take a signature and a second person."""
+def demands_of(policy: RegistryPolicy, contract_class: ContractClass, alias: AliasName | None) -> Demands:
+    """All aliases of governed contracts are protected, and always take a signature and a second person.
+
+    No alias, which is to say a number or a digest, is asked no less than a protected one: it would be the way around.
+    """
     is_governed = contract_class is ContractClass.GOVERNED
-    if not is_governed and alias not in policy.protected_aliases:
+    if not is_governed and alias is not None and alias not in policy.protected_aliases:
         return Demands(signature=False, second_person=False, safety=PromotionSafety.ANY)
     return Demands(
         signature=policy.require_signature or is_governed,

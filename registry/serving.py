@@ -67,8 +67,9 @@ def _check_served(found: ServedRevision, text: str, signature: SignatureStatus) 
             raise StateError("sunset_revision", f"{text[:320]!r} is no longer served")
         case RevisionState.ACTIVE | RevisionState.DEPRECATED:
             pass
-    if found.alias is None or signature is SignatureStatus.SIGNED:
+    if signature is SignatureStatus.SIGNED:
         return
-    if demands_of(found.policy, found.contract.contract_class, found.alias.alias).signature:
+    alias = None if found.alias is None else found.alias.alias
+    if demands_of(found.policy, found.contract.contract_class, alias).signature:
         why = "none of its signatures counts any more" if signature is SignatureStatus.REVOKED else "it has none"
         raise SignatureRequiredError(f"{text[:320]!r} is served only under a live signature, and {why}")

@@ -178,11 +178,21 @@ async def test_a_protected_alias_takes_a_live_signature_where_policy_says_so() -
         await moved(world, ONE)
         assert (await world.catalogue.resolver.resolve("invoice", ACME, serving=True)).signed_by == key
         await world.catalogue.signing.revoke_key(OLGA, key, reason="stolen")
-        with pytest.raises(SignatureRequiredError):
-            await world.catalogue.resolver.resolve("invoice", ACME, serving=True)
-        # What is not behind a protected alias says what its signatures amount to, and is served.
-        for text in ("invoice@1", "invoice@canary"):
-            assert (await world.catalogue.resolver.resolve(text, ACME, serving=True)).signature == "revoked"
+        digest = (await world.catalogue.resolver.resolve("invoice", ACME, serving=False)).revision.digest
+        # Pinning is no way around the protected alias.
+        for text in ("invoice", "invoice@1", f"invoice@{digest}", digest):
+            with pytest.raises(SignatureRequiredError):
+                await world.catalogue.resolver.resolve(text, ACME, serving=True)
+        # An alias that policy leaves unprotected says what the signatures amount to, and is served.
+        assert (await world.catalogue.resolver.resolve("invoice@canary", ACME, serving=True)).signature == "revoked"
+
+
+async def test_a_number_or_a_digest_is_served_unsigned_where_no_signature_is_asked_for() -> None:
+    async with a_registry() as world:
+        await world.register(STRING)
+        found = await world.catalogue.resolver.resolve("invoice@1", ACME, serving=True)
+        assert found.signature == "unsigned"
+        assert (await world.catalogue.resolver.resolve(found.revision.digest, ACME, serving=True)).alias is None
 
 
 async def test_two_keys_may_be_live_at_once_so_that_one_can_be_replaced() -> None:
