@@ -1,11 +1,11 @@
 """`schemagate promotion`: proposals to move an alias. Deciding on them is `schemagate contract approve|reject`."""
 
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
 from cli.contract.listing import moment
+from cli.contract.naming import id_segment
 from cli.remote.exits import ending
 from cli.remote.members import Members
 from cli.remote.options import DEFAULT_URL, ApiKey, AsJson, Limit, Url, connected
@@ -46,7 +46,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one proposal."""
-    found = connected(url, api_key).get(f"/v1/promotions/{quote(promotion, safe='')}")
+    found = connected(url, api_key).get(f"/v1/promotions/{id_segment(promotion)}")
     if as_json:
         print_json(found.value)
     else:

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
 from cli.contract.listing import moment
+from cli.contract.naming import id_segment
 from cli.remote.exits import ending
 from cli.remote.files import write_new
 from cli.remote.key_files import create_key_file, load_public_key_file, public_pem, raw_public_key
@@ -106,7 +106,7 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """End trust in a key and in every signature it made. Takes an operator; it does not come back."""
-    path = f"/v1/signing-keys/{quote(key_id, safe=':')}/revoke"
+    path = f"/v1/signing-keys/{id_segment(key_id)}/revoke"
     key = connected(url, api_key).write("POST", path, {"reason": reason}).members
     if as_json:
         print_json(key.value)

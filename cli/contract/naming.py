@@ -1,14 +1,18 @@
 """References and names on a command line, and the paths of the API that they lead to."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 from urllib.parse import quote
 
 from cli.remote.exits import CommandError, Exit
 from cli.remote.gateway import Gateway
 from cli.remote.members import Members
-from registry.naming import ByAlias, Reference, read_reference
+from registry.naming import ByAlias, Reference, read_alias, read_reference
 from registry.serving import reference_text
+
+_ID: Final = re.compile(r"[A-Za-z0-9_:-]{1,80}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,23 @@ def alias_of(text: str) -> tuple[str, str]:
         raise CommandError(message, exit_code=Exit.USAGE, code="invalid_name")
     owner = "" if reference.owner is None else f"{reference.owner}/"
     return f"{owner}{reference.name}", reference.alias
+
+
+def read_alias_name(text: str) -> str:
+    """An alias that may be moved. Raises `CommandError`."""
+    alias = read_alias(text)
+    if alias is None:
+        message = f"{text[:80]!r} cannot be an alias: a lower-case letter, then letters, digits, '.', '_' and '-'"
+        raise CommandError(message, exit_code=Exit.USAGE, code="invalid_name")
+    return alias
+
+
+def id_segment(text: str) -> str:
+    """The id of a proposal or a key, as a part of a path. Raises `CommandError`."""
+    if _ID.fullmatch(text) is None:
+        message = f"{text[:80]!r} is no id: write it as it was printed, prm_… or ed25519:…"
+        raise CommandError(message, exit_code=Exit.USAGE, code="invalid_name")
+    return text
 
 
 def fetch_revision(gateway: Gateway, text: str) -> Members:

@@ -1,11 +1,10 @@
 """`schemagate contract promote`, `approve`, `reject`, `withdraw` and `rollback`: aliases, and who may move them."""
 
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
-from cli.contract.naming import alias_of, contract_place, fetch_revision, spelled
+from cli.contract.naming import alias_of, contract_place, fetch_revision, id_segment, read_alias_name, spelled
 from cli.remote.exits import ending
 from cli.remote.members import Members
 from cli.remote.options import DEFAULT_URL, ApiKey, AsJson, Reason, Url, connected
@@ -36,7 +35,7 @@ def promote_command(
     gateway = connected(url, api_key)
     answer = fetch_revision(gateway, reference)
     contract = answer.member("contract")
-    place = contract_place(f"{contract.text('owner')}/{contract.text('name')}", below=f"/aliases/{quote(to, safe='')}")
+    place = contract_place(f"{contract.text('owner')}/{contract.text('name')}", below=f"/aliases/{read_alias_name(to)}")
     body: dict[str, JsonValue] = {"revision": answer.member("revision").number("number"), "reason": reason}
     if override:
         body["override"] = True
@@ -64,7 +63,7 @@ def approve_command(
     body: dict[str, JsonValue] = {"reason": reason}
     if override:
         body["override"] = True
-    path = f"/v1/promotions/{quote(promotion, safe='')}/approve"
+    path = f"/v1/promotions/{id_segment(promotion)}/approve"
     moved = connected(url, api_key).write("POST", path, body).members
     if as_json:
         print_json(moved.value)
@@ -116,7 +115,7 @@ def rollback_command(
 
 
 def _close(promotion: str, how: str, *, reason: str, url: str, api_key: str, as_json: bool) -> None:
-    path = f"/v1/promotions/{quote(promotion, safe='')}/{how}"
+    path = f"/v1/promotions/{id_segment(promotion)}/{how}"
     closed = connected(url, api_key).write("POST", path, {"reason": reason}).members
     if as_json:
         print_json(closed.value)

@@ -9,7 +9,7 @@ import typer
 from cli.contract.check import File, What, print_judged, submissions_of
 from cli.contract.folder import Submission
 from cli.contract.judging import Judged, Standing, registration_body, worst_exit, would_register
-from cli.contract.naming import contract_place
+from cli.contract.naming import contract_place, read_alias_name
 from cli.contract.options import (
     CheckedAfter,
     ClassOption,
@@ -145,7 +145,7 @@ def _move_alias(gateway: Gateway, submission: Submission, answer: Members) -> st
     if alias is None:
         return ""
     number = answer.member("revision").number("number")
-    place = contract_place(submission.name, below=f"/aliases/{alias}")
+    place = contract_place(submission.name, below=f"/aliases/{read_alias_name(alias)}")
     body: dict[str, JsonValue] = {"revision": number, "reason": submission.terms.message or ""}
     moved = gateway.write("PUT", place.path, body)
     if moved.status == 202:

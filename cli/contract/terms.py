@@ -8,6 +8,7 @@ from cli.remote.exits import CommandError, Exit
 from policy.enforcement import EnforcementPolicy, Unknown
 from registry.compatibility.modes import PLAIN_WORDS, CompatibilityMode, mode_named
 from registry.contract import ContractKind, JsonValue
+from registry.naming import read_alias
 from registry.revision import ContractClass, Visibility
 
 _WITHOUT_SCHEMAS: Final = frozenset({ContractKind.REGEX, ContractKind.GBNF, ContractKind.CHOICE})
@@ -114,6 +115,8 @@ def _value(name: str, value: object, place: str) -> object:
         return value
     if not isinstance(value, str):
         raise _unusable(place, "it is a text")
+    if name == "alias" and read_alias(value) is None:
+        raise _unusable(place, f"{value[:80]!r} cannot be an alias")
     if name == "compatibility":
         return read_level(value, place=place)
     if name not in choices:

@@ -5,11 +5,13 @@ often it arrives, so it may be sent again too when the connection broke and nobo
 is not followed: the key belongs to the address that was named.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
@@ -31,6 +33,8 @@ MAX_WAIT_SECONDS: Final = 20.0
 _FIRST_WAIT_SECONDS: Final = 0.2
 _TIMEOUT: Final = httpx.Timeout(10.0, read=180.0)
 """Registering may take several comparisons, of ten seconds each."""
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}", re.ASCII)
+"""A name or an address; letters beyond ASCII are written as their punycode."""
 _MOMENTARY: Final = frozenset({429, 502, 503, 504})
 
 
@@ -64,6 +68,12 @@ class Gateway:
             transport=transport,
             follow_redirects=False,
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close its connections."""
@@ -205,10 +215,12 @@ def _version(headers: httpx.Headers) -> int | None:
 
 def _checked_url(url: str) -> str:
     try:
-        read = httpx.URL(url)
-        is_usable = read.scheme in {"http", "https"} and bool(read.host) and not read.query and not read.fragment
-    except (httpx.InvalidURL, ValueError, TypeError):
-        is_usable = False
+        read = urlsplit(url)
+        is_usable = read.scheme in {"http", "https"} and read.port != 0
+    except ValueError:  # a port or an address in brackets that is none
+        read, is_usable = urlsplit(""), False
+    is_usable = is_usable and url.isprintable() and not (read.query or read.fragment or read.username)
+    is_usable = is_usable and _HOST.fullmatch(read.hostname or "") is not None
     if not is_usable:
         message = f"{url[:200]!r} is no address of a gateway: write something like http://127.0.0.1:8080"
         raise CommandError(message, exit_code=Exit.USAGE, code="invalid_url")
