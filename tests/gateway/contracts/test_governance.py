@@ -131,7 +131,7 @@ async def test_a_governed_shared_signed_and_promoted_contract_is_one_artifact_fo
     assert one["artifact_key"] == two["artifact_key"]
     assert (two["cache"], two["contract"]["class"]) == ("l1", "governed")
     assert by_number.json()["schemagate"]["artifact_key"] != one["artifact_key"]
-    assert unsigned.json()["schemagate"]["artifact_key"] != one["artifact_key"]
+    assert error_of(unsigned) == (409, "signature_required")
     assert {request.limits for request in pool.requests} == {"governed"}
     assert [request.tenant_partition for request in pool.requests].count("governed") == 1
     assert explained.json()["limit_class"] == "governed"
