@@ -1,11 +1,9 @@
 """What each keyword of one subschema demands of its shortest instance, given what its children demand."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Final
-
-import re2
 
 from registry.bounds import (
     ARRAY,
@@ -25,7 +23,7 @@ from registry.bounds import (
     value_sizes,
 )
 from registry.merge import MergedGraph
-from registry.patterns import translate_pattern
+from registry.name_search import NameSearch
 
 _SHORTEST_MEMBER: Final = 4
 """`"":0`."""
@@ -45,7 +43,7 @@ class Constraint:
 class InstanceRules:
     """The keywords of one class of subschemas, prepared once and asked whenever a child has changed."""
 
-    def __init__(self, merged: MergedGraph, number: int) -> None:
+    def __init__(self, merged: MergedGraph, number: int, search: NameSearch) -> None:
         self._node = merged.graph.nodes[number]
         self._targets: dict[str, dict[str | int | None, int]] = {}
         for edge in self._node.edges:
@@ -53,11 +51,8 @@ class InstanceRules:
         excluded = [merged.graph.nodes[target] for target in self._targets.get("not", {}).values()]
         self._excludes_everything = any(not (n.accepts_nothing or n.assertions or n.edges) for n in excluded)
         self._own = tuple(self._own_constraints())
-        self._patterns = [
-            (_search(str(name)), target) for name, target in self._targets.get("patternProperties", {}).items()
-        ]
         self._required = self._required_names()
-        self._members = {name: self._member_schemas(name) for name in self._required}
+        self._members = {name: self._member_schemas(name, search) for name in self._required}
 
     def constraints(self, sizes: Mapping[int, Sizes]) -> list[Constraint]:
         """Every demand, `type` first. All hold at once."""
@@ -215,10 +210,11 @@ class InstanceRules:
                 pending.extend(map(str, more))
         return tuple(sorted(names))
 
-    def _member_schemas(self, name: str) -> tuple[str, tuple[int, ...]]:
+    def _member_schemas(self, name: str, search: NameSearch) -> tuple[str, tuple[int, ...]]:
         """The keyword that decides about a member, and the schemas that apply to its value."""
         declared = self._targets.get("properties", {}).get(name)
-        verdicts = [(finds(name), target) for finds, target in self._patterns]
+        found = self._targets.get("patternProperties", {}).items()
+        verdicts = [(search.finds(str(pattern), name), target) for pattern, target in found]
         patterns = [target for is_found, target in verdicts if is_found]
         if declared is not None:
             return "properties", (declared, *patterns)
@@ -226,14 +222,3 @@ class InstanceRules:
             return "patternProperties", tuple(patterns)
         others = self._targets.get("additionalProperties", {}).get(None)
         return "additionalProperties", () if others is None else (others,)
-
-
-def _search(pattern: str) -> Callable[[str], bool | None]:
-    """Whether `pattern` finds a match in a name; `None` (it may or may not) where RE2 cannot hold the pattern."""
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled = re2.compile(translate_pattern(pattern), options)
-    except re2.error:
-        return lambda _: None
-    return lambda name: compiled.search(name) is not None

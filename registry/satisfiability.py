@@ -15,6 +15,7 @@ from registry.bounds import FREE, IMPOSSIBLE, LARGE, NONE, Sizes
 from registry.errors import ContractRejectedError
 from registry.instance_rules import Constraint, InstanceRules
 from registry.merge import MergedGraph
+from registry.name_search import NameSearch
 
 
 def least_instance_bytes(merged: MergedGraph, limits: ContractLimits) -> int:
@@ -41,7 +42,8 @@ def least_instance_bytes(merged: MergedGraph, limits: ContractLimits) -> int:
 def shortest_instances(merged: MergedGraph) -> tuple[dict[int, Sizes], dict[int, InstanceRules]]:
     """A lower bound for the shortest value of each type, for every class; and the rules it came from."""
     sizes: dict[int, Sizes] = dict.fromkeys(merged.classes, IMPOSSIBLE)
-    rules = {number: InstanceRules(merged, number) for number in merged.classes}
+    search = NameSearch()
+    rules = {number: InstanceRules(merged, number, search) for number in merged.classes}
     for group, is_cyclic in zip(merged.components.groups, merged.components.is_cyclic, strict=True):
         if not is_cyclic:
             sizes[group[0]] = _combined(rules[group[0]].constraints(sizes))
