@@ -6,6 +6,7 @@ import typer
 
 from cli.contract.change import UNSET
 from cli.contract.terms import read_level
+from cli.contract.wording import level_words
 from cli.remote.exits import CommandError, Exit, ending
 from cli.remote.members import Members
 from cli.remote.options import DEFAULT_URL, ApiKey, AsJson, Url, connected
@@ -89,7 +90,8 @@ def _print(policy: Members, *, as_json: bool) -> None:
     if as_json:
         print_json(policy.value)
         return
-    rows = [(name.replace("_", " "), _words(policy.value.get(name))) for name in _RULES]
+    held = {**policy.value, "compatibility": level_words(policy.optional_text("compatibility"))}
+    rows = [(name.replace("_", " "), _words(held.get(name))) for name in _RULES]
     table(("RULE", "NOW"), rows)
     version, changed_by = policy.number("version"), policy.optional_text("changed_by")
     say()
@@ -98,8 +100,6 @@ def _print(policy: Members, *, as_json: bool) -> None:
 
 def _words(value: JsonValue) -> str:
     match value:
-        case None:
-            return "not set"
         case bool():
             return "yes" if value else "no"
         case list():

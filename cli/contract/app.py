@@ -11,6 +11,7 @@ from cli.contract.importing import import_command
 from cli.contract.listing import list_command, show_command
 from cli.contract.promote import (
     approve_command,
+    drop_command,
     promote_command,
     reject_command,
     rollback_command,
@@ -37,6 +38,7 @@ app.command("approve")(approve_command)
 app.command("reject")(reject_command)
 app.command("withdraw")(withdraw_command)
 app.command("rollback")(rollback_command)
+app.command("drop")(drop_command)
 app.command("activate")(activate_command)
 app.command("deprecate")(deprecate_command)
 app.command("sunset")(sunset_command)

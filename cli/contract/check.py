@@ -11,7 +11,7 @@ from cli.contract.folder import Submission, read_folder
 from cli.contract.judging import Judged, Standing, worst_exit, would_pass
 from cli.contract.options import CheckedAfter, Dialect, Kind, UnknownFormat, UnknownKeyword, read_terms
 from cli.contract.terms import Terms, read_level
-from cli.contract.wording import QUESTIONS, comparison_words, question
+from cli.contract.wording import QUESTIONS, comparison_words, level_words, question
 from cli.remote.exits import CommandError, Exit, ending
 from cli.remote.options import DEFAULT_URL, ApiKey, AsJson, Url, connected
 from cli.remote.printing import print_json, say, table, warn
@@ -108,7 +108,7 @@ def _why(judged: Judged) -> list[str]:
         return str(judged.error).split("\n")
     if judged.compatibility is None:
         return []
-    lines = [f"the level is {judged.compatibility.text('level')}"]
+    lines = [f"the level is {level_words(judged.compatibility.optional_text('level'))}"]
     for comparison in judged.compatibility.each("comparisons"):
         for name in QUESTIONS:
             verdict = comparison.member(name)

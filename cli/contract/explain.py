@@ -61,7 +61,7 @@ def _print(answer: Members, what: str) -> None:
         styles=[_STYLES.get(entry.text("status"), "") for entry in report],
     )
     say()
-    used = [limit for limit in answer.each("limits") if limit.value.get("observed") is not None]
+    used = [limit for limit in answer.each("limits") if limit.value.get("observed")]
     table(
         (f"LIMIT ({answer.text('limit_class')})", "USED", "OF"),
         [(limit.text("name"), _number(limit, "observed"), _number(limit, "limit")) for limit in used],
@@ -69,10 +69,15 @@ def _print(answer: Members, what: str) -> None:
     say()
     cost = answer.member("cost")
     names = {"cpu_ms": "CPU time", "compile_ms": "compiling", "trial_ms": "trial", "first_mask_ms": "first mask"}
-    shown = ", ".join(f"{words} {_number(cost, name)} ms" for name, words in names.items())
-    say(f"cost: {shown}; worst mask {_number(cost, 'worst_mask_us')} µs")
+    shown = ", ".join(f"{words} {_rounded(cost, name)} ms" for name, words in names.items())
+    say(f"cost: {shown}; worst mask {_rounded(cost, 'worst_mask_us')} µs")
 
 
 def _number(members: Members, name: str) -> str:
     found = members.value.get(name)
     return canonical_number(found) if isinstance(found, int | Decimal) else "-"
+
+
+def _rounded(members: Members, name: str) -> str:
+    found = members.value.get(name)
+    return f"{found:.1f}" if isinstance(found, int | Decimal) else "-"

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cli.contract.naming import contract_place, fetch_revision, read_target, spelled
+from cli.contract.wording import level_words
 from cli.remote.exits import ending
 from cli.remote.members import Members
 from cli.remote.options import DEFAULT_URL, ApiKey, AsJson, Limit, Url, connected
@@ -95,7 +96,7 @@ def _show_contract(detail: Members, revisions: list[Members]) -> None:
     if contract.text("description"):
         say(f"  {contract.text('description')}")
     say(f"  class {contract.text('class')}, visibility {contract.text('visibility')}")
-    say(f"  team {contract.optional_text('team') or '-'}, level {contract.optional_text('compatibility') or 'not set'}")
+    say(f"  team {contract.optional_text('team') or '-'}, level {level_words(contract.optional_text('compatibility'))}")
     aliases = detail.each("aliases")
     if aliases:
         say()

@@ -1,11 +1,11 @@
-"""`schemagate contract promote`, `approve`, `reject`, `withdraw` and `rollback`: aliases, and who may move them."""
+"""`schemagate contract promote`, `approve`, `reject`, `withdraw`, `rollback`, `drop`: how aliases move."""
 
 from typing import Annotated
 
 import typer
 
 from cli.contract.naming import alias_of, contract_place, fetch_revision, id_segment, read_alias_name, spelled
-from cli.remote.exits import ending
+from cli.remote.exits import CommandError, Exit, ending
 from cli.remote.members import Members
 from cli.remote.options import DEFAULT_URL, ApiKey, AsJson, Reason, Url, connected
 from cli.remote.printing import print_json, say
@@ -112,6 +112,28 @@ def rollback_command(
         print_json(moved.members.value)
     else:
         _print_moved(moved.members)
+
+
+@ending
+def drop_command(
+    alias: Annotated[str, typer.Argument(metavar="NAME@ALIAS")],
+    reason: Reason = "",
+    if_version: IfVersion = None,
+    url: Url = DEFAULT_URL,
+    api_key: ApiKey = "",
+    as_json: AsJson = False,
+) -> None:
+    """Remove an alias. Whoever names it is told that it is not there."""
+    if "@" not in alias:
+        message = f"say which alias of {alias[:128]!r}: nothing is dropped that was not named"
+        raise CommandError(message, exit_code=Exit.USAGE, code="invalid_name")
+    name, which = alias_of(alias)
+    place = contract_place(name, below=f"/aliases/{which}")
+    connected(url, api_key).write("DELETE", place.path, {"reason": reason}, query=place.query, version=if_version)
+    if as_json:
+        print_json({"dropped": f"{name}@{which}"})
+    else:
+        say(f"dropped {name}@{which}")
 
 
 def _close(promotion: str, how: str, *, reason: str, url: str, api_key: str, as_json: bool) -> None:

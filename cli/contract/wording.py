@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from cli.remote.members import Members
+from registry.compatibility.modes import mode_named, plain_words
 
 _VERDICTS: Final[Mapping[str, str]] = {"safe": "yes", "unsafe": "no", "unknown": "undecided"}
 STYLES: Final[Mapping[str, str]] = {"safe": "green", "unsafe": "red", "unknown": "yellow"}
@@ -42,6 +43,12 @@ def verdict_lines(name: str, verdict: Members) -> list[str]:
     else:
         lines.extend(f"  proved: {reason}" for reason in verdict.texts("proof")[:3])
     return lines
+
+
+def level_words(level: str | None) -> str:
+    """A level in plain words, and Confluent's name of it."""
+    mode = None if level is None else mode_named(level)
+    return level or "not set" if mode is None else f"{plain_words(mode)} ({mode.value})"
 
 
 def comparison_words(compatibility: Members | None) -> tuple[str, str, str]:

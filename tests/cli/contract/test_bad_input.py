@@ -120,6 +120,8 @@ def test_a_key_that_is_none(site: Site, tmp_path: Path, content: bytes) -> None:
         "http://x:99999999",
         "http://a b",
         "http://x/?q=1",
+        "http://a..b",
+        "http://" + "a" * 70,
         "http://\x00",
     ],
 )

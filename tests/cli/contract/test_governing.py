@@ -164,6 +164,9 @@ def test_an_alias_is_moved_back_and_not_moved_over_others(site: Site, tmp_path: 
     assert desk.contract("promote", "invoice@2", "--if-version", "7").exit_code == 1
     assert "names revision 2, before it 1" in desk.do("contract", "promote", "invoice@2", "--if-version", "1")
     assert "names revision 1" in desk.do("contract", "rollback", "invoice@prod", "--reason", "trouble")
+    assert desk.contract("drop", "invoice").exit_code == 2
+    assert "dropped invoice@prod" in desk.do("contract", "drop", "invoice@prod")
+    assert desk.contract("drop", "invoice@prod").exit_code == 4
 
 
 def test_safety_is_asked_where_policy_says_so(site: Site, tmp_path: Path) -> None:
