@@ -84,6 +84,10 @@ class SchemaGraph:
     report: tuple[ReportEntry, ...]
     """The keywords that are in no node: annotations, names and references."""
     annotation_text: str
+    num_dynamic_names: int
+    """Names of `$dynamicAnchor`s that `$dynamicRef`s depend on."""
+    num_scoped: int
+    """Further copies of subschemas, for other scopes than the first."""
 
     @property
     def successors(self) -> list[list[int]]:

@@ -59,9 +59,12 @@ class _GraphBuilder:
         while len(nodes) < len(self._places) and len(self._rejections) < MAX_REJECTIONS:
             nodes.append(self._node(*self._places[len(nodes)]))
             self._check("max_dynamic_names", self._limits.max_dynamic_names, len(self.names))
-            num_copies = len(self._places) - len(self._known)
-            self._check("max_scoped_subschemas", self._limits.max_scoped_subschemas, num_copies)
+            self._check("max_scoped_subschemas", self._limits.max_scoped_subschemas, self._num_scoped)
         return nodes
+
+    @property
+    def _num_scoped(self) -> int:
+        return len(self._places) - len(self._known)
 
     @staticmethod
     def _check(name: str, limit: int, observed: int) -> None:
@@ -82,7 +85,14 @@ class _GraphBuilder:
             raise ContractRejectedError(tuple(self._rejections))
         _refuse_idle_cycles(nodes)
         short, root = without_aliases(nodes)
-        return SchemaGraph(nodes=short, root=root, report=tuple(self._report), annotation_text=_annotation_text(nodes))
+        return SchemaGraph(
+            nodes=short,
+            root=root,
+            report=tuple(self._report),
+            annotation_text=_annotation_text(nodes),
+            num_dynamic_names=len(self.names),
+            num_scoped=self._num_scoped,
+        )
 
     def _number(self, location: Location, source: str, scope: Scope) -> int:
         """The node of a subschema that is reached in `scope`, its own resource not yet entered."""

@@ -163,6 +163,8 @@ def _profile(merged: MergedGraph, sizes: GraphSizes, form: CanonicalForm, *, nes
                 "max_path": sizes.num_hops,
                 "max_subschemas": sizes.num_subschemas,
                 "max_unfolded_subschemas": sizes.num_unfolded,
+                "max_dynamic_names": merged.graph.num_dynamic_names,
+                "max_scoped_subschemas": merged.graph.num_scoped,
                 "max_shortest_instance_bytes": least_bytes,
             }
         ),

@@ -8,6 +8,7 @@ from policy.enforcement import EnforcementPolicy
 from policy.limits import TENANT
 from registry.errors import ContractRejectedError
 from registry.json_schema import read_json_schema
+from tests.registry.reading import read
 
 
 def test_every_limit_that_something_is_held_against_is_observed() -> None:
@@ -27,7 +28,8 @@ def test_every_limit_that_something_is_held_against_is_observed() -> None:
         policy=EnforcementPolicy(),
     )
     observed = contract.profile.observed
-    assert set(observed) == set(asdict(TENANT.contract))
+    of_schemas = {name for name in asdict(TENANT.contract) if not name.startswith("max_grammar_")} - {"max_tools"}
+    assert set(observed) == of_schemas
     assert observed["max_length"] == 6
     assert observed["max_items"] == 7
     assert observed["max_multiple_of"] == 25
@@ -38,6 +40,19 @@ def test_every_limit_that_something_is_held_against_is_observed() -> None:
     assert observed["max_nesting"] == 5
     limits = asdict(TENANT.contract)
     assert all(value <= limits[name] for name, value in observed.items())
+
+
+def test_names_and_copies_of_dynamic_references_are_observed() -> None:
+    item = {"$id": "http://x/item", "$dynamicAnchor": "n", "properties": {"child": {"$dynamicRef": "#n"}}}
+    outer = {"$id": "http://x/outer", "$dynamicAnchor": "n", "type": "object", "properties": {"i": {"$ref": "item"}}}
+    contract = read(
+        {
+            "$defs": {"item": item, "outer": outer},
+            "prefixItems": [{"$ref": "http://x/outer"}, {"$ref": "http://x/item"}],
+        }
+    )
+    assert contract.profile.observed["max_dynamic_names"] == 1
+    assert contract.profile.observed["max_scoped_subschemas"] == 2
 
 
 def test_an_absurd_observation_is_reported_in_few_digits() -> None:
