@@ -33,6 +33,8 @@ class Action(StrEnum):
     PROMOTE = "promote"
     PROMOTE_REGARDLESS = "promote_regardless"
     """Although the revision was not proved to be as safe as policy asks."""
+    DROP_PROTECTED_ALIAS = "drop_protected_alias"
+    """One that asks for proof or a second person: made anew, it would name nothing to be compared with."""
     ROLL_BACK = "roll_back"
     """To what the alias named before; an emergency waits for no second person."""
     APPROVE_PROMOTION = "approve_promotion"
@@ -50,6 +52,7 @@ _PERMITTED: dict[Action, frozenset[Role]] = {
     Action.RETIRE: frozenset({Role.AUTHOR, Role.OPERATOR}),
     Action.PROMOTE: frozenset({Role.AUTHOR, Role.OPERATOR}),
     Action.PROMOTE_REGARDLESS: frozenset({Role.OPERATOR}),
+    Action.DROP_PROTECTED_ALIAS: frozenset({Role.OPERATOR}),
     Action.ROLL_BACK: frozenset({Role.AUTHOR, Role.APPROVER, Role.OPERATOR}),
     Action.APPROVE_PROMOTION: frozenset({Role.APPROVER}),
     Action.SIGN: frozenset({Role.AUTHOR, Role.APPROVER, Role.OPERATOR}),

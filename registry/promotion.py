@@ -7,6 +7,7 @@ revoked, the alias moved, the policy tightened.
 from dataclasses import dataclass
 from typing import Final
 
+from policy.governance import PromotionSafety
 from policy.roles import Action, Role
 from registry.audit import AuditAction
 from registry.errors import ForbiddenError, NotFoundError, PreconditionFailedError, SecondPersonError, StateError
@@ -144,6 +145,7 @@ class Promoter:
     ) -> Alias:
         """Move the alias back to what it named before: an emergency, which waits for no second person and no proof.
 
+        It goes back one step, once: sent a second time it finds no previous revision, and forward again is a promotion.
         The signature is asked for nevertheless. Raises `StateError` (`no_previous_revision`, `sunset_revision`),
         `SignatureRequiredError`, `TombstonedError`, `PreconditionFailedError`.
         """
@@ -171,10 +173,18 @@ class Promoter:
     async def drop(
         self, actor: Actor, name: str, alias: str, *, expected_version: int | None = None, reason: str = ""
     ) -> None:
-        """Remove the alias. Raises `NotFoundError`, `PreconditionFailedError`."""
+        """Remove the alias. One that takes proof or a second person to move takes an operator to remove: made anew, it
+        would name nothing that the next revision had to be as safe as.
+
+        Raises `ForbiddenError`, `NotFoundError`, `PreconditionFailedError`.
+        """
         contract = await self._permissions.owned(actor, name, Action.PROMOTE)
+        unwanted = alias_name(alias)
+        demands = await self._proving.demands(contract, unwanted)
+        if demands.second_person or demands.safety is not PromotionSafety.ANY:
+            require(actor, Action.DROP_PROTECTED_ALIAS)
         await self._contracts.drop_alias(
-            actor, contract.name, alias_name(alias), expected_version=expected_version, reason=reason, at=self._clock()
+            actor, contract.name, unwanted, expected_version=expected_version, reason=reason, at=self._clock()
         )
         self._resolver.forget(actor.tenant)
 
@@ -200,7 +210,7 @@ class Promoter:
 
     async def _move_or_propose(self, actor: Actor, move: "_Move") -> Promoted | Proposed:
         version = None if move.present is None else move.present.version
-        if move.proof.needs_second_person:
+        if move.proof.demands.second_person:
             promotion = await self._promotions.propose(
                 actor,
                 move.contract.name,

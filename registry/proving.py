@@ -3,11 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from policy.governance import PromotionSafety
+from policy.governance import PromotionSafety, RegistryPolicy
 from registry.compatibility.modes import CompatibilityMode, Compatible, Incompatible, Undecided, judge_mode
 from registry.contract import JsonValue
-from registry.errors import IncompatibleError, SignatureRequiredError, StateError, UndecidedError
+from registry.errors import (
+    IncompatibleError,
+    PreconditionFailedError,
+    SignatureRequiredError,
+    StateError,
+    UndecidedError,
+)
 from registry.governing import Demands, demands_of
 from registry.identifiers import AliasName, RevisionNumber
 from registry.measuring import Comparer, Measuring, question_of
@@ -25,12 +32,15 @@ _LEVELS: Mapping[PromotionSafety, CompatibilityMode] = {
     PromotionSafety.BOTH: CompatibilityMode.FULL,
 }
 
+MAX_READINGS: Final = 3
+"""Of a policy that is changed while it is kept to."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proved:
     """Nothing stands against the move, but perhaps that it takes a second person."""
 
-    needs_second_person: bool
+    demands: Demands
     audit_details: Mapping[str, JsonValue]
     """What the audit has to say of it: that it moved regardless, where it did."""
 
@@ -55,9 +65,42 @@ class Proving:
         override: bool,
         at: datetime,
     ) -> Proved:
-        """Raises `NotFoundError`, `TombstonedError`, `StateError` (`sunset_revision`), `SignatureRequiredError`, and
-        without `override` also `IncompatibleError` and `UndecidedError`."""
+        """Raises `NotFoundError`, `TombstonedError`, `StateError` (`sunset_revision`), `SignatureRequiredError`,
+        `PreconditionFailedError` (the policy does not hold still), and without `override` also `IncompatibleError` and
+        `UndecidedError`."""
+        record = await self.policies.policy(contract.tenant)
+        reading = 1
+        while True:
+            proved = await self._prove_under(record.policy, contract, alias, number, present, override=override, at=at)
+            # Comparing may have taken a minute, and what is asked for or true may be another thing by now.
+            latest = await self.policies.policy(contract.tenant)
+            if latest.version == record.version:
+                await self._target(contract, alias, number, proved.demands, at)
+                return proved
+            if reading == MAX_READINGS:
+                raise PreconditionFailedError(expected=record.version, observed=latest.version)
+            record, reading = latest, reading + 1
+
+    async def demands(self, contract: Contract, alias: AliasName) -> Demands:
+        """What policy and class ask of the alias now."""
         policy = (await self.policies.policy(contract.tenant)).policy
+        return demands_of(policy, contract.contract_class, alias)
+
+    async def check_served(self, contract: Contract, alias: AliasName, number: RevisionNumber, *, at: datetime) -> None:
+        """What a rollback asks: that the revision could be served under the alias."""
+        await self._target(contract, alias, number, await self.demands(contract, alias), at)
+
+    async def _prove_under(
+        self,
+        policy: RegistryPolicy,
+        contract: Contract,
+        alias: AliasName,
+        number: RevisionNumber,
+        present: Alias | None,
+        *,
+        override: bool,
+        at: datetime,
+    ) -> Proved:
         demands = demands_of(policy, contract.contract_class, alias)
         target = await self._target(contract, alias, number, demands, at)
         if target.status.state is RevisionState.DRAFT:
@@ -72,13 +115,7 @@ class Proving:
                     raise
                 unproved = str(error)
         details: dict[str, JsonValue] = {} if unproved is None else {"regardless": unproved}
-        return Proved(needs_second_person=demands.second_person, audit_details=details)
-
-    async def check_served(self, contract: Contract, alias: AliasName, number: RevisionNumber, *, at: datetime) -> None:
-        """What a rollback asks: that the revision could be served under the alias."""
-        policy = (await self.policies.policy(contract.tenant)).policy
-        demands = demands_of(policy, contract.contract_class, alias)
-        await self._target(contract, alias, number, demands, at)
+        return Proved(demands=demands, audit_details=details)
 
     async def _target(
         self, contract: Contract, alias: AliasName, number: RevisionNumber, demands: Demands, at: datetime

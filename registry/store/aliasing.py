@@ -42,6 +42,7 @@ async def move_alias(
         raise StateError("sunset_revision", f"{name}@{number} is no longer served, so no alias can move to it")
     if target.status.state is RevisionState.DRAFT:
         await change_state(session, actor, target, RevisionState.ACTIVE, reason=reason, at=at)
+    left = None if present is None else present.number
     moved = Alias(
         tenant=actor.tenant,
         name=name,
@@ -51,14 +52,16 @@ async def move_alias(
         version=await _first_version(session, actor, name) if present is None else present.version + 1,
         moved_at=at,
         moved_by=actor.principal,
-        previous=None if present is None else present.number,
+        # There is one way back. What a rollback left is no way forward: that is a promotion, with all that it asks. And
+        # a rollback that is sent twice goes back once.
+        previous=None if action is AuditAction.ALIAS_ROLLED_BACK else left,
     )
     await _write(session, moved, is_new=present is None)
     details: dict[str, JsonValue] = {
         "number": number,
         "revision_id": moved.revision_id,
         "digest": target.revision.digest,
-        "previous": moved.previous,
+        "previous": left,
         "version": moved.version,
         "reason": reason,
     }

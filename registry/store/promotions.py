@@ -54,6 +54,8 @@ class PromotionStore:
     ) -> Promotion:
         """Keep a proposal for somebody else to decide; `details` go into its audit event.
 
+        The same proposal of the same person that still waits is this one: whoever sends it twice has made one.
+
         Raises:
             NotFoundError, TombstonedError: no such contract or revision, or no more.
             StateError: `sunset_revision`, `too_many_promotions`.
@@ -77,6 +79,9 @@ class PromotionStore:
             target = await live_revision(session, actor.tenant, name, number)
             if target.status.state is RevisionState.SUNSET:
                 raise StateError("sunset_revision", f"{name}@{number} is no longer served, so no alias can move to it")
+            waiting = await _find_waiting(session, promotion)
+            if waiting is not None:
+                return waiting
             await _refuse_too_many(session, actor.tenant)
             await session.execute(
                 insert(PROMOTIONS).values(
@@ -224,6 +229,21 @@ def _place(question: tuple[object, ...], cursor: str) -> tuple[datetime, str]:
 async def _find(session: AsyncConnection, tenant: TenantId, promotion_id: PromotionId) -> Promotion | None:
     statement = select(PROMOTIONS).where(PROMOTIONS.c.promotion_id == promotion_id, PROMOTIONS.c.tenant == tenant)
     row = (await session.execute(statement)).one_or_none()
+    return None if row is None else rows.promotion(row)
+
+
+async def _find_waiting(session: AsyncConnection, wanted: Promotion) -> Promotion | None:
+    statement = select(PROMOTIONS).where(
+        PROMOTIONS.c.tenant == wanted.tenant,
+        PROMOTIONS.c.state == PromotionState.PROPOSED.value,
+        PROMOTIONS.c.name == wanted.name,
+        PROMOTIONS.c.alias == wanted.alias,
+        PROMOTIONS.c.number == wanted.number,
+        PROMOTIONS.c.proposed_by == wanted.proposed_by,
+        PROMOTIONS.c.alias_version.is_not_distinct_from(wanted.alias_version),
+    )
+    oldest = statement.order_by(PROMOTIONS.c.proposed_at, PROMOTIONS.c.promotion_id).limit(1)
+    row = (await session.execute(oldest)).one_or_none()
     return None if row is None else rows.promotion(row)
 
 

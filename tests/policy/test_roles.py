@@ -14,6 +14,7 @@ TABLE: dict[Action, set[Role]] = {
     Action.RETIRE: {A, OP},
     Action.PROMOTE: {A, OP},
     Action.PROMOTE_REGARDLESS: {OP},
+    Action.DROP_PROTECTED_ALIAS: {OP},
     Action.ROLL_BACK: {A, P, OP},
     Action.APPROVE_PROMOTION: {P},
     Action.SIGN: {A, P, OP},

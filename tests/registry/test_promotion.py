@@ -318,10 +318,10 @@ async def test_an_alias_moved_away_and_back_since_the_proposal_is_another_questi
 async def test_an_alias_dropped_or_made_since_the_proposal_is_another_question() -> None:
     async with a_registry() as world:
         promotion, _ = await _waiting(world)
-        await world.catalogue.promoter.drop(ANN, "invoice", "prod")
+        await world.catalogue.promoter.drop(OLGA, "invoice", "prod")
         with pytest.raises(PreconditionFailedError):
             await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
-        first, second = await proposed(world, TWO), await proposed(world, TWO)
+        first, second = await proposed(world, TWO), await proposed(world, TWO, actor=DAN)
         await world.catalogue.promoter.approve(BEA, first.promotion_id)
         with pytest.raises(PreconditionFailedError):
             await world.catalogue.promoter.approve(BEA, second.promotion_id)
@@ -384,9 +384,91 @@ async def test_a_rollback_waits_for_nobody_and_asks_for_no_proof() -> None:
         with pytest.raises(PreconditionFailedError):
             await rollback(BEA, "invoice", "prod", expected_version=1)
         back = await rollback(BEA, "invoice", "prod", expected_version=2, reason="outage")
-        assert (back.number, back.previous, back.version) == (1, 2, 3)
+        assert (back.number, back.previous, back.version) == (1, None, 3)
         last = (await world.events())[-1]
+        assert last.details["previous"] == 2
         assert (last.action, last.actor, last.details["reason"]) == (AuditAction.ALIAS_ROLLED_BACK, "bea", "outage")
+
+
+async def test_a_rollback_goes_back_once_and_forward_again_is_a_promotion() -> None:
+    async with a_registry() as world:
+        await world.register(NARROW)
+        await world.register(WIDE)
+        await moved(world, ONE)
+        await moved(world, TWO)
+        await world.set_policy(two_person_promotion=True)
+        await world.catalogue.promoter.rollback(BEA, "invoice", "prod", reason="it broke")
+        with pytest.raises(StateError) as again:
+            await world.catalogue.promoter.rollback(ANN, "invoice", "prod")
+        assert again.value.code == "no_previous_revision"
+        assert await present(world) == 1
+        assert (await proposed(world, TWO)).number == 2
+
+
+@pytest.mark.parametrize("rule", [{"two_person_promotion": True}, {"promotion_safety": PromotionSafety.CONSUMER_SAFE}])
+async def test_an_alias_is_not_dropped_to_be_made_anew_without_what_it_asks_for(rule: dict[str, Any]) -> None:
+    async with a_registry() as world:
+        await world.register(NARROW)
+        await world.register(WIDE)
+        await moved(world, ONE)
+        await moved(world, ONE, alias="canary")
+        await world.set_policy(**rule)
+        with pytest.raises(ForbiddenError):
+            await world.catalogue.promoter.drop(ANN, "invoice", "prod")
+        assert await present(world) == 1
+        await world.catalogue.promoter.drop(ANN, "invoice", "canary")
+        await world.catalogue.promoter.drop(OLGA, "invoice", "prod")
+        assert await present(world) is None
+
+
+async def test_a_proposal_that_is_sent_twice_is_one() -> None:
+    async with a_registry() as world:
+        await world.register(NARROW)
+        await world.set_policy(two_person_promotion=True)
+        first, second = await proposed(world, ONE), await proposed(world, ONE)
+        assert second == first
+        assert (await proposed(world, ONE, actor=DAN)).promotion_id != first.promotion_id
+        await world.catalogue.promoter.withdraw(ANN, first.promotion_id)
+        assert (await proposed(world, ONE)).promotion_id != first.promotion_id
+        actions = [event.action for event in await world.events()]
+        assert actions.count(AuditAction.PROMOTION_PROPOSED) == 3
+
+
+async def test_what_policy_asks_for_by_the_end_of_a_long_comparison_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_registry() as world:
+        await world.register(WIDE)
+        await world.register(NARROW)
+        await moved(world, ONE)
+        await world.set_policy(promotion_safety=PromotionSafety.CONSUMER_SAFE)
+        compare = world.comparer.compare
+
+        async def tightened(*sides: Any) -> Any:
+            await world.set_policy(promotion_safety=PromotionSafety.CONSUMER_SAFE, two_person_promotion=True)
+            return await compare(*sides)
+
+        monkeypatch.setattr(world.comparer, "compare", tightened)
+        assert isinstance(await world.catalogue.promoter.promote(ANN, "invoice", "prod", TWO), Proposed)
+        assert await present(world) == 1
+
+
+async def test_a_key_that_is_revoked_during_a_long_comparison_signs_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_registry() as world:
+        await world.register(WIDE)
+        await world.register(NARROW)
+        await moved(world, ONE)
+        key = await world.trust()
+        await world.sign(2, key)
+        await world.set_policy(promotion_safety=PromotionSafety.CONSUMER_SAFE, require_signature=True)
+        compare = world.comparer.compare
+
+        async def revoking(*sides: Any) -> Any:
+            await world.catalogue.signing.revoke_key(OLGA, key, reason="stolen")
+            return await compare(*sides)
+
+        monkeypatch.setattr(world.comparer, "compare", revoking)
+        with pytest.raises(SignatureRequiredError):
+            await world.catalogue.promoter.promote(ANN, "invoice", "prod", TWO)
+        assert await present(world) == 1
 
 
 async def test_a_rollback_asks_that_there_is_something_to_serve_there() -> None:

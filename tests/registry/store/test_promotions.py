@@ -13,9 +13,11 @@ from registry.store.promotions import PromotionStore
 from tests.registry.store.world import ACME, ADA, BOB, EVE, INVOICE, NOON, OTHER, PROD, World, later, number, opened
 
 
-async def propose(world: World, to: int = 1, *, at: float = 0, name: ContractName = INVOICE) -> Promotion:
+async def propose(
+    world: World, to: int = 1, *, at: float = 0, name: ContractName = INVOICE, version: int | None = None
+) -> Promotion:
     return await PromotionStore(world.database).propose(
-        ADA, name, PROD, number(to), alias_version=None, reason="please", details={"safety": "proved"}, at=later(at)
+        ADA, name, PROD, number(to), alias_version=version, reason="please", details={"safety": "proved"}, at=later(at)
     )
 
 
@@ -141,9 +143,10 @@ async def test_so_many_may_wait(database_url: str, monkeypatch: pytest.MonkeyPat
     async with opened(database_url) as world:
         await world.register(1)
         first = await propose(world)
-        await propose(world)
+        await propose(world, version=1)
+        assert await propose(world) == first
         with pytest.raises(StateError) as caught:
-            await propose(world)
+            await propose(world, version=2)
         assert caught.value.code == "too_many_promotions"
         await PromotionStore(world.database).decide(
             ADA, first.promotion_id, PromotionState.WITHDRAWN, expected_version=None, reason="", at=NOON
@@ -160,9 +163,9 @@ async def test_promotions_are_listed_newest_first(database_url: str) -> None:
         made = [
             await propose(world, at=1),
             await propose(world, at=3, name=receipt),
-            await propose(world, at=2),
-            await propose(world, at=3),
-            await propose(world, at=3),
+            await propose(world, at=2, version=3),
+            await propose(world, at=3, version=1),
+            await propose(world, at=3, version=2),
         ]
         await store.decide(
             BOB, made[0].promotion_id, PromotionState.REJECTED, expected_version=None, reason="", at=NOON
