@@ -19,7 +19,13 @@ from registry.store.bounds import DEFAULT_PAGE
 from registry.store.database import Database
 from registry.store.faults import retried
 from registry.store.listing import list_contracts, list_revisions
-from registry.store.looking import find_alias, find_contract, find_revision, find_revision_by_id
+from registry.store.looking import (
+    find_alias,
+    find_contract,
+    find_revision,
+    find_revision_by_id,
+    find_visible_contract,
+)
 from registry.store.notes import checked_note, checked_revision
 from registry.store.records import (
     BareContract,
@@ -76,6 +82,12 @@ class ContractStore:
         """A tenant's contract, retired ones as well."""
         async with self._database.looking() as session:
             return await find_contract(session, tenant, name)
+
+    @retried
+    async def visible_contract(self, viewer: TenantId, owner: TenantId, name: ContractName) -> Contract | None:
+        """One's own contract, retired ones as well, or another tenant's live one that is shared."""
+        async with self._database.looking() as session:
+            return await find_visible_contract(session, viewer, owner, name)
 
     @retried
     async def contracts(

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.errors import NotFoundError, TombstonedError
 from registry.identifiers import AliasName, ContractName, RevisionId, RevisionNumber, TenantId
-from registry.revision import Alias, Contract
+from registry.revision import Alias, Contract, Visibility
 from registry.store import rows
 from registry.store.records import StoredRevision
 from registry.store.tables.contracts import ALIASES, CONTRACTS, REVISIONS, STATUSES
@@ -23,6 +23,23 @@ def select_revisions() -> Select[Any]:
 async def find_contract(session: AsyncConnection, tenant: TenantId, name: ContractName) -> Contract | None:
     """Retired ones as well."""
     statement = select(*rows.CONTRACT).where(CONTRACTS.c.tenant == tenant, CONTRACTS.c.name == name)
+    row = (await session.execute(statement)).one_or_none()
+    return None if row is None else rows.contract(row)
+
+
+async def find_visible_contract(
+    session: AsyncConnection, viewer: TenantId, owner: TenantId, name: ContractName
+) -> Contract | None:
+    """The viewer's own, retired ones as well, or one that is shared. One statement, whatever is there: another
+    tenant's private contract does not leave the database."""
+    statement = select(*rows.CONTRACT).where(
+        CONTRACTS.c.tenant == owner,
+        CONTRACTS.c.name == name,
+        or_(
+            CONTRACTS.c.tenant == viewer,
+            and_(CONTRACTS.c.visibility == Visibility.SHARED.value, CONTRACTS.c.tombstoned_at.is_(None)),
+        ),
+    )
     row = (await session.execute(statement)).one_or_none()
     return None if row is None else rows.contract(row)
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from starlette.routing import Route
 
+from registry.revision import Contract
+from registry.store import rows
 from tests.gateway.contracts.world import INVOICE, Registry, error_of, registry
 from tests.gateway.twins import chat
 
@@ -166,6 +168,29 @@ async def test_not_yours_and_not_there_are_one_answer_by_id(tmp_path: Path) -> N
             absent = await here.ask(method, path.format(**absent_ids), body)
             assert theirs.status_code == absent.status_code == 404, (path, theirs.text, absent.text)
             assert told(theirs.text, *ids.values()) == told(absent.text, *absent_ids.values())
+
+
+async def test_no_row_of_what_is_private_to_others_leaves_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    read = rows.contract
+
+    def recorded(row: rows.AnyRow) -> Contract:
+        contract = read(row)
+        seen.append(f"{contract.tenant}/{contract.name}")
+        return contract
+
+    async with registry(tmp_path) as here, here.holding(tenant="other") as there:
+        await furnished(there)
+        await there.register("common", visibility="shared")
+        monkeypatch.setattr(rows, "contract", recorded)
+        for method, path, body in BY_NAME:
+            filled = path.format(name=THEIRS, digest=ELSEWHERE, number="1", alias="prod")
+            await here.ask(method, f"{filled}{'&' if '?' in filled else '?'}owner=other", body)
+        assert seen == []
+        await here.ask("GET", "/v1/contracts/common?owner=other")
+    assert seen == ["other/common"]
 
 
 async def test_lists_policies_and_chains_are_a_tenants_own(tmp_path: Path) -> None:
