@@ -27,7 +27,7 @@ from registry.parsing import parse_json
 from registry.text import canonical_json
 
 FORMAT: Final = "schemagate contract export 1"
-MAX_FILE_BYTES: Final = 512 * 1024 * 1024
+MAX_FILE_BYTES: Final = 256 * 1024 * 1024
 MAX_LINE_BYTES: Final = 8 * 1024 * 1024
 """A source text has at most one MiB; escapes and its profile stand beside it."""
 MAX_LINE_NESTING: Final = 400

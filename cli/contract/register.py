@@ -30,6 +30,7 @@ from cli.remote.members import Members
 from cli.remote.options import DEFAULT_URL, ApiKey, AsJson, Url, connected
 from cli.remote.printing import print_json, say, table
 from registry.contract import JsonValue
+from registry.revision import RevisionState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +145,8 @@ def _move_alias(gateway: Gateway, submission: Submission, answer: Members) -> st
     alias = submission.terms.alias
     if alias is None:
         return ""
+    if answer.member("revision").text("state") == RevisionState.DRAFT:
+        return f"{alias} stays: moving it would activate the draft"
     number = answer.member("revision").number("number")
     place = contract_place(submission.name, below=f"/aliases/{read_alias_name(alias)}")
     body: dict[str, JsonValue] = {"revision": number, "reason": submission.terms.message or ""}

@@ -33,7 +33,9 @@ MAX_WAIT_SECONDS: Final = 20.0
 _FIRST_WAIT_SECONDS: Final = 0.2
 _TIMEOUT: Final = httpx.Timeout(10.0, read=180.0)
 """Registering may take several comparisons, of ten seconds each."""
-_HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]{1,63}\.){0,9}[A-Za-z0-9_-]{1,63}\.?|[0-9A-Fa-f:.]{2,45}", re.ASCII)
+_HOST: Final = re.compile(
+    r"(?:[A-Za-z0-9_-]{1,63}\.){0,9}[A-Za-z0-9_-]{1,63}\.?|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]{1,41}", re.ASCII
+)
 """A name or an address; letters beyond ASCII are written as their punycode."""
 _MOMENTARY: Final = frozenset({429, 502, 503, 504})
 

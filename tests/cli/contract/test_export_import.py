@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.contract.desk import INVOICE, NARROWER, WIDER, Desk, Site
+from tests.system.gateways import running_gateway
 
 
 def furnished(site: Site, tmp_path: Path) -> tuple[Desk, str, str]:
@@ -57,6 +58,19 @@ def test_everything_arrives_as_it_was(site: Site, tmp_path: Path) -> None:
     assert "was not taken" in done["notes"][0]
     again = other.json("contract", "import", path)
     assert (again["revisions"], again["states"], again["aliases"], again["unchanged"]) == ([], [], [], 5)
+
+
+def test_signatures_count_for_the_same_tenant_of_another_installation(site: Site, tmp_path: Path) -> None:
+    desk, path, public = furnished(site, tmp_path)
+    database_url = f"sqlite+aiosqlite:///{tmp_path / 'other.db'}"
+    with running_gateway(database_url, tmp_path) as gateway:
+        other = Site(url=gateway.url, database_url=database_url).desk(tmp_path, tenant=desk.tenant)
+        other.do("signing-key", "trust", public)
+        assert other.json("contract", "import", path)["notes"] == []
+        assert other.contract("verify", "invoice@prod").exit_code == 0
+        assert state_of(other) == state_of(desk)
+        said = other.json("contract", "export", "-o", str(tmp_path / "again.jsonl"))
+        assert (said["revisions"], said["signatures"], said["aliases"]) == (5, 1, 1)
 
 
 def test_an_import_into_the_same_registry_changes_nothing(site: Site, tmp_path: Path) -> None:

@@ -147,6 +147,16 @@ def test_a_folder_is_registered_with_the_terms_beside_it(site: Site, tmp_path: P
     assert [each["result"] for each in again["contracts"]] == ["unchanged", "unchanged"]
 
 
+def test_a_folder_of_drafts_moves_no_alias(site: Site, tmp_path: Path) -> None:
+    desk = site.desk(tmp_path / "contracts")
+    desk.file("invoice.json", INVOICE)
+    desk.file("contracts.toml", '[contracts.invoice]\nalias = "staging"\n')
+    assert "staging stays" in desk.do("contract", "register", str(desk.directory), "--draft")
+    shown = desk.json("contract", "show", "invoice")
+    assert (shown["aliases"], shown["latest"]["state"]) == ([], "draft")
+    assert "staging names 1" not in desk.do("contract", "register", str(desk.directory))
+
+
 def test_of_a_folder_with_one_bad_contract_none_is_registered(site: Site, tmp_path: Path) -> None:
     desk = site.desk(tmp_path / "contracts")
     desk.file("a.json", INVOICE)

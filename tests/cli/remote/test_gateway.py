@@ -11,7 +11,6 @@ import pytest
 from cli.remote.exits import CommandError, Exit
 from cli.remote.gateway import MAX_ANSWER_BYTES, MAX_TRIES, Gateway
 
-
 NOT_GZIP = httpx.ByteStream(b"not gzip")
 
 
