@@ -99,7 +99,7 @@ class ContractIntake:
         known = self._memo.get(address)
         if known is None:
             with clock.time(Stage.CANONICALISE):
-                known = await self._canonical(revision, limits, named.param)
+                known = await self._canonical(revision, limits, caller, named.param)
             self._remember(address, known, revision.policy, named.param, clock)
         return TakenContract(
             contract=known,
@@ -110,9 +110,9 @@ class ContractIntake:
             resolved=resolved,
         )
 
-    async def _canonical(self, revision: Revision, limits: LimitClass, param: str) -> CanonicalContract:
+    async def _canonical(self, revision: Revision, limits: LimitClass, caller: Caller, param: str) -> CanonicalContract:
         try:
-            return await self._resolver.canonical(revision, limits.contract)
+            return await self._resolver.canonical(revision, limits.contract, viewer=caller.tenant)
         except RegistryError as error:
             raise ContractLookupError(error, param=param) from None
 

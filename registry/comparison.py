@@ -80,5 +80,6 @@ class Comparisons:
             policy=side.policy,
             texts=gathered.texts,
             dialect=side.dialect,
+            tenant=viewer,
         )
         return contract.kind, contract.text

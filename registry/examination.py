@@ -156,6 +156,7 @@ class Examiner:
             policy=registration.policy,
             texts=gathered.texts,
             dialect=registration.dialect,
+            tenant=actor.tenant,
         )
         source_text = await asyncio.to_thread(canonical_json, registration.definition)
         return Read(

@@ -1,4 +1,4 @@
-"""Reading contracts beside the event loop, so many at a time."""
+"""Reading contracts beside the event loop, so many at a time, tenants in turn."""
 
 import asyncio
 from typing import Final
@@ -7,10 +7,12 @@ from policy.enforcement import EnforcementPolicy
 from policy.limits import ContractLimits
 from registry.contract import CanonicalContract, ContractKind, JsonValue
 from registry.dependencies import MAX_SOURCE_NESTING, Texts
+from registry.identifiers import TenantId
 from registry.parsing import parse_json
 from registry.reading import read_contract
 from registry.revision import Revision
 from registry.store.bounds import MAX_SOURCE_BYTES
+from registry.turns import Turns
 
 MAX_READINGS: Final = 2
 """At once: reading is processor time, and more would only take turns with the requests being served."""
@@ -20,7 +22,7 @@ class Reader:
     """One for a process."""
 
     def __init__(self, *, max_readings: int = MAX_READINGS) -> None:
-        self._turns = asyncio.Semaphore(max_readings)
+        self._turns = Turns(max_readings)
 
     async def read(
         self,
@@ -31,8 +33,9 @@ class Reader:
         policy: EnforcementPolicy,
         texts: Texts,
         dialect: str | None,
+        tenant: TenantId,
     ) -> CanonicalContract:
-        """What `read_contract` reads. Raises `ContractRejectedError`."""
+        """What `read_contract` reads, in a turn of `tenant`. Raises `ContractRejectedError`."""
 
         def reading() -> CanonicalContract:
             return read_contract(
@@ -45,11 +48,13 @@ class Reader:
                 document_dialects=texts.dialects,
             )
 
-        async with self._turns:
+        async with self._turns.of(tenant):
             return await asyncio.to_thread(reading)
 
-    async def read_again(self, revision: Revision, *, limits: ContractLimits, texts: Texts) -> CanonicalContract:
-        """What a stored revision reads as now. Raises `ContractRejectedError`."""
+    async def read_again(
+        self, revision: Revision, *, limits: ContractLimits, texts: Texts, tenant: TenantId
+    ) -> CanonicalContract:
+        """What a stored revision reads as now, in a turn of `tenant`. Raises `ContractRejectedError`."""
 
         def reading() -> CanonicalContract:
             return read_contract(
@@ -62,5 +67,5 @@ class Reader:
                 document_dialects=texts.dialects,
             )
 
-        async with self._turns:
+        async with self._turns.of(tenant):
             return await asyncio.to_thread(reading)

@@ -68,8 +68,11 @@ class Resolver:
     def forget(self, tenant: TenantId) -> None:
         """Nothing is remembered here."""
 
-    async def canonical(self, revision: Revision, limits: ContractLimits) -> CanonicalContract:
-        """The contract, read again from its text with the texts it was read with.
+    async def canonical(
+        self, revision: Revision, limits: ContractLimits, *, viewer: TenantId | None = None
+    ) -> CanonicalContract:
+        """The contract, read again from its text with the texts it was read with, in a turn of who asks: `viewer`, or
+        the revision's own tenant.
 
         Raises `StaleRevisionError` if it no longer reads as what it was stored as: a reader that has changed its mind,
         or bytes that have.
@@ -77,7 +80,9 @@ class Resolver:
         spelled = f"{revision.name}@{revision.number}"
         try:
             texts = await self._dependencies.stored(revision)
-            contract = await self._reader.read_again(revision, limits=limits, texts=texts)
+            contract = await self._reader.read_again(
+                revision, limits=limits, texts=texts, tenant=viewer or revision.tenant
+            )
         except ContractRejectedError as error:
             raise StaleRevisionError(f"{spelled} is no longer accepted: {error}") from error
         if (contract.digest, contract.annotation_digest) != (revision.digest, revision.annotation_digest):
