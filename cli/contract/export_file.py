@@ -40,7 +40,7 @@ class Export:
     tenant: str
     contracts: Mapping[str, Members]
     revisions: tuple[Members, ...]
-    """As the API answers about one: `contract`, `revision`, and `source` unless the revision was retired."""
+    """As the API answers about one: `contract`, `revision`, `source`."""
     signatures: tuple[Members, ...]
     aliases: tuple[Members, ...]
     signing_keys: tuple[Members, ...]
@@ -100,6 +100,8 @@ def _sorted_out(path: Path, lines: list[Members]) -> Export:
             contract = contracts.get(line.text("revision_of"))
             if contract is None:
                 raise _broken(path, f"line {number} is of a contract that does not stand before it")
+            if "source" not in line.value:
+                raise _broken(path, f"line {number} has no text")
             revisions.append(Members({**line.value, "contract": contract.value}, place=f"line {number}"))
         else:
             kind = next((name for name in by_member if name in line.value), None)

@@ -32,8 +32,7 @@ def plan_import(gateway: Gateway, export: Export) -> Plan:
     """Raises `CommandError` at the first thing that could not be kept as it is."""
     lookup = _from_file_first(export, fetching(gateway))
     for answer in export.revisions:
-        if "source" in answer.value:
-            recompute_with(lookup, answer)
+        recompute_with(lookup, answer)
     new: set[str] = set()
     register: list[Members] = []
     present: list[Members] = []
@@ -57,8 +56,6 @@ def plan_import(gateway: Gateway, export: Export) -> Plan:
             _check_same_revision(name, revision, there[name].get(number))
             present.append(answer)
             continue
-        if "source" not in answer.value:
-            raise mismatch(f"{name}@{number} was retired and has no text in the file: no number after it can be kept")
         if number != latest[name] + 1:
             raise mismatch(f"{name}@{number} would be given the number {latest[name] + 1}: revisions are missing")
         latest[name] = number
@@ -78,8 +75,6 @@ def _from_file_first(export: Export, otherwise: Lookup) -> Lookup:
     by_number: dict[Reference, Members] = {}
     by_digest: dict[str, Members] = {}
     for answer in export.revisions:
-        if "source" not in answer.value:
-            continue
         revision, contract = answer.member("revision"), answer.member("contract")
         by_digest[revision.text("digest")] = answer
         for owner in (None, TenantId(contract.text("owner"))):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli.contract.naming import contract_place, fetch_revision, read_target, spelled
+from cli.contract.naming import contract_place, read_target, revision_place, spelled
 from cli.contract.wording import level_words
 from cli.remote.exits import ending
 from cli.remote.members import Members
@@ -63,6 +63,9 @@ def list_command(
 @ending
 def show_command(
     reference: Annotated[str, typer.Argument(metavar="REF", help="invoice, invoice@prod, invoice@3, sha256:…")],
+    retired: Annotated[
+        bool, typer.Option("--retired", help="Also if it was retired; of revisions those named by number.")
+    ] = False,
     url: Url = DEFAULT_URL,
     api_key: ApiKey = "",
     as_json: AsJson = False,
@@ -70,16 +73,19 @@ def show_command(
     """Show a contract with its aliases and revisions, or the one revision that a reference leads to."""
     gateway = connected(url, api_key)
     read = read_target(reference)
+    asked = {"include_retired": "true"} if retired else {}
     if not (isinstance(read, ByAlias) and read.is_bare):
-        answer = fetch_revision(gateway, reference)
+        place = revision_place(read)
+        answer = gateway.get(place.path, {**place.query, **asked})
         if as_json:
             print_json(answer.value)
         else:
             _show_revision(answer)
         return
     place = contract_place(reference)
-    detail = gateway.get(place.path, place.query)
-    revisions = list(gateway.pages(f"{place.path}/revisions", place.query, limit=_SHOWN_REVISIONS))
+    query = {**place.query, **asked}
+    detail = gateway.get(place.path, query)
+    revisions = list(gateway.pages(f"{place.path}/revisions", query, limit=_SHOWN_REVISIONS))
     if as_json:
         listed: list[JsonValue] = [each.value for each in revisions]
         print_json({**detail.value, "revisions": listed})
@@ -119,7 +125,7 @@ def _show_contract(detail: Members, revisions: list[Members]) -> None:
         [
             (
                 str(each.number("number")),
-                each.text("state"),
+                each.text("state") + (", retired" if each.optional_text("retired_at") else ""),
                 each.text("digest")[:19] + "…",
                 each.text("author"),
                 moment(each.text("created_at")),
@@ -136,6 +142,8 @@ def _show_contract(detail: Members, revisions: list[Members]) -> None:
 def _show_revision(answer: Members) -> None:
     contract, revision = answer.member("contract"), answer.member("revision")
     say(f"{contract.text('owner')}/{spelled(answer)}: {revision.text('kind')}, {revision.text('state')}", style="bold")
+    if revision.optional_text("retired_at") is not None:
+        say(f"  retired {moment(revision.text('retired_at'))}", style="yellow")
     if revision.text("state_reason"):
         say(f"  {revision.text('state_reason')}")
     alias = answer.optional_text("alias")

@@ -164,16 +164,27 @@ def test_a_registry_that_says_otherwise_is_left_alone(site: Site, tmp_path: Path
     ]
 
 
-def test_numbers_after_a_retired_text_cannot_be_kept(site: Site, tmp_path: Path) -> None:
+def test_what_was_retired_keeps_its_number(site: Site, tmp_path: Path) -> None:
     desk = site.desk(tmp_path)
     desk.register(INVOICE)
     desk.register(WIDER)
-    desk.do("contract", "retire", "invoice@1")
+    desk.do("contract", "retire", "invoice@1", "--reason", "wrong")
+    desk.register(INVOICE)
+    desk.register(NARROWER)
+    desk.do("contract", "retire", "invoice@4")
     path = str(tmp_path / "export.jsonl")
-    assert "cannot keep the numbers" in desk.do("contract", "export", "-o", path)
-    result = site.desk(tmp_path).contract("import", path)
-    assert result.exit_code == 1
-    assert "invoice@1 was retired" in result.stderr
+    said = desk.json("contract", "export", "-o", path)
+    assert (said["revisions"], said["retired"]) == (4, 2)
+    other = site.desk(tmp_path)
+    done = other.json("contract", "import", path)
+    assert done["retired"] == ["invoice@1", "invoice@4"]
+    for number in (1, 2, 3, 4):
+        ours, theirs = (each.json("contract", "show", f"invoice@{number}", "--retired") for each in (desk, other))
+        assert ours["source"] == theirs["source"]
+        assert bool(ours["revision"]["retired_at"]) == bool(theirs["revision"]["retired_at"])
+    assert other.contract("show", "invoice@1").exit_code == 4
+    again = other.json("contract", "import", path)
+    assert (again["revisions"], again["retired"], again["unchanged"]) == ([], [], 4)
 
 
 def test_what_stops_in_the_middle_says_how_far_it_came(site: Site, tmp_path: Path) -> None:
