@@ -12,7 +12,8 @@ from gateway.confluent.errors import ConfluentError, Fault
 router = confluent_router()
 
 _PREFIXES: Final = ("/subjects", "/schemas", "/config", "/mode", "/compatibility", "/contexts", "/v1/metadata")
-_METHODS: Final = ["GET", "POST", "PUT", "DELETE", "PATCH"]
+_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"]
+"""All that the server reads, `CONNECT` aside, which has no path."""
 DEFAULT_CONTEXT: Final = "."
 
 

@@ -279,3 +279,12 @@ async def test_a_database_that_fails_is_said_to_fail(tmp_path: Path) -> None:
             ("get_versions", {"subject_name": "s", "deleted": True}),
         ):
             assert (await it.client.refused(method, **args)).numbers == (500, 50001)
+
+
+async def test_a_method_that_a_path_has_not_is_refused_in_the_clients_shape(tmp_path: Path) -> None:
+    async with confluent_world(tmp_path) as it, httpx.AsyncClient(base_url=it.url) as http:
+        for path in ("/subjects", "/subjects/s/versions/1", "/schemas/ids/1", "/config/s", "/mode", "/contexts"):
+            for method in ("PATCH", "OPTIONS", "TRACE"):
+                answer = await http.request(method, path, headers={"Authorization": f"Bearer {it.key}"})
+                assert (answer.status_code, answer.json()["error_code"]) == (404, 404), (method, path)
+            assert (await http.head(path)).status_code == 404
