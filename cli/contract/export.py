@@ -8,6 +8,7 @@ import typer
 
 from cli.contract.export_file import FORMAT, ExportWriter
 from cli.contract.naming import below_revision, contract_place, read_contract_name
+from cli.contract.ordering import registrable_order
 from cli.remote.exits import CommandError, Exit, ending
 from cli.remote.files import Replacement
 from cli.remote.gateway import Gateway
@@ -35,10 +36,7 @@ def export_command(
     details = [_detail(gateway, name) for name in names] if names else list(_own(gateway))
     if not details:
         raise CommandError("there are no contracts to export", exit_code=Exit.NOT_FOUND, code="contract_not_found")
-    revisions = sorted(
-        (each for detail in details for each in _revisions(gateway, detail)),
-        key=lambda each: (each.member("revision").text("created_at"), each.member("revision").number("number")),
-    )
+    revisions = registrable_order(each for detail in details for each in _revisions(gateway, detail))
     with Replacement(output) as file:
         writer = ExportWriter(file)
         writer.line({"format": FORMAT, "tenant": details[0].member("contract").text("owner")})

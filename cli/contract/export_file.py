@@ -2,7 +2,7 @@
 
     {"format": "schemagate contract export 1", "tenant": …}
     {"contract": …}                                     each name
-    {"revision_of": NAME, "revision": …, "source": …}   oldest first, so that what others refer to comes before them
+    {"revision_of": NAME, "revision": …, "source": …}   what others refer to before them
     {"signature_of": NAME, "number": …, "signature": …}
     {"alias_of": NAME, "alias": …}
     {"signing_key": …}

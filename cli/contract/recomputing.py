@@ -145,6 +145,7 @@ class _Reading:
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._contracts: dict[str, tuple[JsonValue, CanonicalContract]] = {}
+        self._being_read: set[str] = set()
         self._num_fetched = 0
 
     def read(self, answer: Members) -> Recomputed:
@@ -153,15 +154,19 @@ class _Reading:
 
     def _contract(self, answer: Members) -> tuple[JsonValue, CanonicalContract]:
         members = answer.member("revision")
-        known = self._contracts.get(members.text("id"))
+        revision_id = members.text("id")
+        known = self._contracts.get(revision_id)
         if known is None:
+            if revision_id in self._being_read:
+                raise mismatch(f"{revision_id} refers to itself, by way of others")
+            self._being_read.add(revision_id)
             if "source" not in answer.value:
                 raise _unreadable("it holds no `source`")
             owner = answer.member("contract").text("owner")
             documents = {pin.uri: self._document(pin, owner) for pin in _pins(members)}
             source = answer.value["source"]
             known = source, read_again(members, source, documents)
-            self._contracts[members.text("id")] = known
+            self._contracts[revision_id] = known
         return known
 
     def _document(self, pin: Dependency, owner: str) -> JsonValue:

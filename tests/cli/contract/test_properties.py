@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from cli.contract.export_file import FORMAT, ExportWriter, read_export
 from cli.contract.listing import spread
 from cli.contract.naming import read_target, revision_place
+from cli.contract.ordering import registrable_order
 from cli.remote.exits import CommandError
 from cli.remote.files import Replacement
+from cli.remote.members import Members
 from cli.remote.printing import shown
 from registry.naming import read_reference
 from registry.parsing import parse_json
@@ -55,6 +57,29 @@ def test_a_reference_leads_to_one_place_of_the_api_or_is_refused(text: str) -> N
     assert segments[3] not in {"", ".", ".."}
     assert not read.query
     assert not read.fragment
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6), st.integers(0, 40)), max_size=30), st.randoms())
+def test_revisions_are_ordered_so_that_each_can_be_registered(made: list[tuple[int, int, int]], random: Any) -> None:
+    # Each: its contract, what some replica's clock said (anything), and an earlier one that it refers to.
+    answers, numbers = [], [0, 0, 0, 0]
+    for place, (contract, microseconds, referred) in enumerate(made):
+        numbers[contract] += 1
+        pins = [{"revision_id": f"r{referred % place}"}] if place and referred % 3 == 0 else []
+        moment = f"2026-01-01T00:00:00.{microseconds % 10**6:06}Z" if microseconds else "2026-01-01T00:00:00Z"
+        members = {"id": f"r{place}", "number": numbers[contract], "created_at": moment, "dependencies": pins}
+        answers.append(Members({"contract": {"name": f"c{contract}"}, "revision": members}))
+    shuffled = list(answers)
+    random.shuffle(shuffled)
+    seen: set[str] = set()
+    given_out = {f"c{contract}": 0 for contract in range(4)}
+    for answer in registrable_order(shuffled):
+        name, revision = answer.member("contract").text("name"), answer.member("revision")
+        given_out[name] += 1
+        assert revision.number("number") == given_out[name]
+        assert {pin.text("revision_id") for pin in revision.each("dependencies")} <= seen
+        seen.add(revision.text("id"))
+    assert len(seen) == len(made)
 
 
 @given(st.lists(_VALUES, max_size=4), st.data())
