@@ -30,6 +30,8 @@ class Promoted:
     """The alias names the revision now."""
 
     alias: Alias
+    is_new: bool
+    """Whether the move has made the alias."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,7 @@ class Promoter:
             present = await self._contracts.alias(contract.tenant, contract.name, wanted)
             _check_version(present, expected_version=expected_version, must_be_new=must_be_new)
             if present is not None and present.number == number:
-                return Promoted(alias=present)
+                return Promoted(alias=present, is_new=False)
             proof = await self._proving.prove(contract, wanted, number, present, override=override, at=self._clock())
             move = _Move(contract=contract, alias=wanted, number=number, present=present, proof=proof, reason=reason)
             try:
@@ -235,7 +237,7 @@ class Promoter:
             at=self._clock(),
         )
         self._resolver.forget(actor.tenant)
-        return Promoted(alias=moved)
+        return Promoted(alias=moved, is_new=move.present is None)
 
     async def _open(self, actor: Actor, promotion_id: PromotionId, action: Action) -> tuple[Promotion, Contract]:
         """A proposal that waits, and its contract, if the actor may decide about it."""

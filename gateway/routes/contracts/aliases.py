@@ -63,8 +63,8 @@ async def move_alias(request: Request, name: str, alias: str) -> Response:
             override=body.sent.override,
         )
         match result:
-            case Promoted(alias=moved):
-                return _alias(moved, status=201 if moved.version == 1 else 200)
+            case Promoted(alias=moved, is_new=is_made):
+                return _alias(moved, status=201 if is_made else 200)
             case Proposed(promotion=promotion):
                 place = {"Location": f"/v1/promotions/{promotion.promotion_id}"}
                 return answer(promotion_member(promotion), status=202, headers=place)

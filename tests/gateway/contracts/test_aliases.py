@@ -56,6 +56,16 @@ async def test_an_alias_goes_back_to_what_it_named_before_and_can_be_dropped(tmp
     assert error_of(gone) == (404, "alias_not_found")
 
 
+async def test_only_a_move_that_makes_the_alias_is_answered_as_created(tmp_path: Path) -> None:
+    async with registry(tmp_path) as here:
+        await here.register()
+        first, same = [await here.ask("PUT", PROD, {"revision": 1}) for _ in range(2)]
+        await here.ask("DELETE", PROD)
+        anew = await here.ask("PUT", PROD, {"revision": 1})
+    assert [each.status_code for each in (first, same, anew)] == [201, 200, 201]
+    assert anew.headers["etag"] == '"2"'
+
+
 async def test_what_is_no_alias_or_no_revision_is_told_apart(tmp_path: Path) -> None:
     async with registry(tmp_path) as here:
         await here.register()
