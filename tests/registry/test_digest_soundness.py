@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.validation.judge import Judge
@@ -21,6 +20,7 @@ from registry.text import canonical_json
 from tests.registry.mutating import mutated
 from tests.registry.reading import LENIENT, parsed, read
 from tests.registry.test_digest_pairs import DIFFERENT
+from tests.registry.thorough import thorough
 
 _PADDING: dict[str, JsonValue] = {
     "dependentRequired": {"a_name_that_makes_this_definition_long_enough_to_be_shared_where_used": []}
@@ -103,8 +103,7 @@ def assert_each_means_alone_what_it_means_among_the_others(schema: JsonValue) ->
         assert one is None or other is None or one.text == other.text, name
 
 
-@settings(max_examples=1_000, deadline=None, derandomize=True)
-@given(st.integers(0, 2**48))
+@thorough(st.integers(0, 2**48), num_examples=1_000)
 def test_a_definition_means_alone_what_it_means_among_others_like_it(seed: int) -> None:
     schema = parsed(family(Random(seed)))
     if readable(schema) is not None:
@@ -130,8 +129,7 @@ def test_two_contracts_in_one_stay_two(reason: str, one: Any, other: Any) -> Non
         assert_each_means_alone_what_it_means_among_the_others({"properties": members, "$defs": {"again": again}})
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
-@given(st.integers(0, 2**48))
+@thorough(st.integers(0, 2**48), num_examples=150)
 def test_nearly_equal_definitions_keep_their_meanings(seed: int) -> None:
     schema = family(Random(seed))
     contract = readable(parsed(schema))

@@ -5,7 +5,6 @@ from itertools import islice, product
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.validation.judge import Judge
@@ -14,6 +13,7 @@ from policy.limits import UNLIMITED
 from registry.errors import ContractRejectedError
 from tests.registry.dynamic_oracle import BASE, Oracle
 from tests.registry.reading import parsed, read
+from tests.registry.thorough import thorough
 
 _TYPES = ("null", "string", "integer", "array", "object")
 _RESOURCES = ("r0", "r1", "r2", "r3")
@@ -114,8 +114,7 @@ class Tangle:
                 return {keyword: self._random.choice([False, self._body(depth - 1, _RESOURCES, is_free=True)])}
 
 
-@settings(max_examples=2_000, deadline=None, derandomize=True)
-@given(st.integers(0, 2**64))
+@thorough(st.integers(0, 2**64))
 def test_what_is_read_accepts_what_the_specification_accepts(seed: int) -> None:
     schema = Tangle(Random(seed)).schema()
     try:
@@ -131,8 +130,7 @@ def test_what_is_read_accepts_what_the_specification_accepts(seed: int) -> None:
         assert isinstance(verdict, Valid) == oracle.accepts(instance), json.dumps([schema, instance])
 
 
-@settings(max_examples=1_000, deadline=None, derandomize=True)
-@given(st.integers(0, 2**64))
+@thorough(st.integers(0, 2**64), num_examples=1_000)
 def test_a_resource_may_stand_in_the_text_or_beside_it(seed: int) -> None:
     random = Random(seed)
     schema = Tangle(random).schema()
