@@ -1,7 +1,7 @@
 """From surveyed documents to a graph: every subschema that the root reaches becomes a node."""
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from policy.enforcement import KeywordStatus, ReportEntry
 from policy.limits import ContractLimits
@@ -23,6 +23,8 @@ _REFERENCES = ("$ref", "$dynamicRef")
 # Keywords that say nothing without another one beside them.
 _COMPANIONS = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}
 _APPLICATORS = tuple(sorted(APPLICATORS))
+_MAX_CYCLES = 64
+"""Cycles that are looked at for the references that close them."""
 
 
 def build_graph(bundle: Bundle, limits: ContractLimits) -> SchemaGraph:
@@ -216,7 +218,8 @@ def _refuse_idle_cycles(nodes: list[Node]) -> None:
     successors = [[edge.target for edge in edges] for edges in in_place]
     successors.append(list(range(len(nodes))))
     pointers: dict[str, None] = {}
-    for way, back in depth_first_edges(start, successors):
+    # Each cycle is as long as its author likes, and many may be closed by one reference.
+    for way, back in islice(depth_first_edges(start, successors), _MAX_CYCLES):
         cycle = [*way[way.index(back) :], back]
         steps = [next(e for e in in_place[node] if e.target == follower) for node, follower in pairwise(cycle)]
         closing = [edge.reference for edge in steps if edge.reference is not None]
