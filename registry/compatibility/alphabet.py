@@ -1,5 +1,6 @@
 """The characters of JSON strings, split into groups that a set of patterns cannot tell apart."""
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
@@ -35,6 +36,9 @@ class Alphabet:
                 groups.setdefault(frozenset(memberships[index]), []).append((low, after - 1))
         self._ranges = list(groups.values())
         self._holding = list(groups)
+        numbered = sorted((low, number) for number, ranges in enumerate(self._ranges) for low, _ in ranges)
+        self._lows = [low for low, _ in numbered]
+        self._numbers = [number for _, number in numbered]
 
     def __len__(self) -> int:
         return len(self._ranges)
@@ -45,12 +49,7 @@ class Alphabet:
 
     def group_of(self, character: str) -> int:
         """The group of one character."""
-        code_point = ord(character)
-        return next(
-            number
-            for number, ranges in enumerate(self._ranges)
-            if any(low <= code_point <= high for low, high in ranges)
-        )
+        return self._numbers[bisect_right(self._lows, ord(character)) - 1]
 
     def example(self, group: int) -> str:
         """A character of the group, one that can be read if there is one."""

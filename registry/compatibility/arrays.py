@@ -232,7 +232,7 @@ class _Arrays:
         return self._unless_excluded(items, goals)
 
     def _unless_excluded(self, items: list[JsonValue], goals: list[frozenset[Wants]]) -> Outcome:
-        if value_text(items) not in self._excluded:
+        if not self._excluded or value_text(items) not in self._excluded:
             return Found(value=items)
         for place, item in enumerate(items[: len(goals)]):
             outcome = self._solver.solve(goals[place] | {self._solver.unlike(item)})

@@ -1,16 +1,19 @@
 """A pattern as an automaton over groups of characters: states are made as they are reached, and are bounded."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from registry.compatibility.alphabet import Alphabet
-from registry.compatibility.budgeting import BudgetSpentError
+from registry.compatibility.budgeting import BudgetSpentError, Spending
 from registry.pattern_syntax import Anchor, Characters, Choice, PatternNode, Repeat, Sequence
 
-State = frozenset[int]
-"""The positions that a text read so far can have led to."""
+State: TypeAlias = int
+"""The positions that a text read so far can have led to, one bit for each: thousands are a few hundred bytes."""
 
-DEAD: Final[State] = frozenset()
+DEAD: Final[State] = 0
+
+POSITIONS_PER_STEP: Final = 24
+"""Positions that are followed, or made, at the cost of about one step."""
 
 
 class PatternTooLargeError(Exception):
@@ -37,34 +40,60 @@ def sets_of(node: PatternNode) -> Iterator[Characters]:
 class Automaton:
     """The texts that a tree without anchors matches as a whole."""
 
-    def __init__(self, tree: PatternNode, alphabet: Alphabet, *, max_positions: int) -> None:
+    def __init__(self, tree: PatternNode, alphabet: Alphabet, *, max_positions: int, spending: Spending) -> None:
         self._alphabet = alphabet
         self._max_positions = max_positions
+        self._spending = spending
+        self._unpaid = 0
+        """Positions that were followed and do not come to a step yet."""
         # Of each position: where it leads without a character, and by which groups to which position.
         self._free: list[list[int]] = []
         self._steps: list[list[tuple[frozenset[int], int]]] = []
         start, self._end = self._position(), self._position()
         self._build(tree, start, self._end)
-        self.start = self._closure({start})
+        self._closed: dict[int, State] = {}
+        self.start = self._closure(start)
+        self._leads: dict[int, dict[int, State]] = {}
         self._known: dict[tuple[State, int], State] = {}
+        spending.step(len(self._free) // POSITIONS_PER_STEP)
 
     def accepts(self, state: State) -> bool:
         """Whether the text read so far is one of the texts."""
-        return self._end in state
+        return bool(state >> self._end & 1)
 
     def next(self, state: State, group: int) -> State:
         """The state after one more character.
 
         Raises:
-            BudgetSpentError: more states than a pattern may have.
+            BudgetSpentError: more states than a pattern may have, or more effort than is left.
         """
         key = (state, group)
         if key not in self._known:
             if len(self._known) > self._max_positions * 64:
                 raise BudgetSpentError("max_automaton_states")
-            targets = {target for position in state for groups, target in self._steps[position] if group in groups}
-            self._known[key] = self._closure(targets)
+            if group not in self._leads:
+                self._leads[group] = self._leads_by(group)
+            leads = self._leads[group]
+            reached, left = DEAD, state
+            while left:
+                lowest = left & -left
+                left ^= lowest
+                reached |= leads.get(lowest.bit_length() - 1, DEAD)
+            # What is followed is paid for: a state may be thousands of positions.
+            num_steps, self._unpaid = divmod(self._unpaid + 4 + state.bit_count(), POSITIONS_PER_STEP)
+            self._spending.step(num_steps)
+            self._known[key] = reached
         return self._known[key]
+
+    def _leads_by(self, group: int) -> dict[int, State]:
+        """Where each position leads by a group."""
+        self._spending.step(len(self._steps) // POSITIONS_PER_STEP)
+        leads: dict[int, State] = {}
+        for position, steps in enumerate(self._steps):
+            for groups, target in steps:
+                if group in groups:
+                    leads[position] = leads.get(position, DEAD) | self._closure(target)
+        return leads
 
     def _position(self) -> int:
         if len(self._free) >= self._max_positions:
@@ -73,16 +102,20 @@ class Automaton:
         self._steps.append([])
         return len(self._free) - 1
 
-    def _closure(self, positions: set[int]) -> State:
-        reached = set(positions)
-        pending = list(positions)
-        while pending:
-            for target in self._free[pending.pop()]:
-                if target not in reached:
-                    reached.add(target)
-                    pending.append(target)
-        # Positions that only lead on without a character carry nothing by themselves.
-        return frozenset(p for p in reached if self._steps[p] or p == self._end)
+    def _closure(self, position: int) -> State:
+        """All positions that one leads to without a character."""
+        if position not in self._closed:
+            reached = {position}
+            pending = [position]
+            while pending:
+                for target in self._free[pending.pop()]:
+                    if target not in reached:
+                        reached.add(target)
+                        pending.append(target)
+            self._spending.step(len(reached) // POSITIONS_PER_STEP)
+            # Positions that only lead on without a character carry nothing by themselves.
+            self._closed[position] = sum(1 << p for p in reached if self._steps[p] or p == self._end)
+        return self._closed[position]
 
     def _build(self, node: PatternNode, start: int, end: int) -> None:
         match node:
@@ -146,12 +179,13 @@ class WordList:
                     self._next.append({})
                 at = self._next[at][group]
             self._ends.add(at)
-        self.start: State = frozenset({0})
+        self.start: State = 1
+        """States are places, counted from one."""
 
     def accepts(self, state: State) -> bool:
         """Whether the text read so far is one of the texts."""
-        return not self._ends.isdisjoint(state)
+        return state - 1 in self._ends
 
     def next(self, state: State, group: int) -> State:
         """The state after one more character."""
-        return frozenset(self._next[at][group] for at in state if group in self._next[at])
+        return self._next[state - 1].get(group, DEAD - 1) + 1 if state != DEAD else DEAD

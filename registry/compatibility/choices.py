@@ -18,9 +18,9 @@ def is_closed(part: Formula, wanted: dict[Wants, None], atoms: dict[Atom, None])
 
 
 def breadth(choice: Formula) -> int:
-    """About how many branches a choice has."""
+    """About how many branches a choice has; of a conjunction, how many parts."""
     match choice:
-        case Any(parts=parts):
+        case Any(parts=parts) | All(parts=parts):
             return len(parts)
         case Cases(cases=cases):
             return len(cases)
@@ -42,7 +42,8 @@ def branches(choice: Formula, wanted: Mapping[Wants, None]) -> Iterable[Formula]
         case ExactlyOne(terms=terms, positive=True):
             places = range(len(terms))
             able = [own for own in places if _wants(terms[own], positive=False) not in wanted]
-            return [All(parts=tuple(_wants(terms[i], positive=i == own) for i in places)) for own in able]
+            # One after the other: together they are as large as the square of the alternatives.
+            return (All(parts=tuple(_wants(terms[i], positive=i == own) for i in places)) for own in able)
         case ExactlyOne(terms=terms):
             return _none_or_several(terms, wanted)
         case _:

@@ -177,7 +177,7 @@ class _Objects:
         if unsure:
             return unsure[0]
         filled = self._fill(members, self._least)
-        if isinstance(filled, Found) and value_text(filled.value) in self._excluded:
+        if self._excluded and isinstance(filled, Found) and value_text(filled.value) in self._excluded:
             return self._otherwise(members, goals)
         return filled
 
@@ -252,7 +252,7 @@ class _Objects:
         formulas: list[Formula] = [Matches(pattern=pattern, positive=holds) for pattern, holds in cell.items()]
         formulas += [OneOf(texts=used, positive=False)] if used else []
         formulas += [*self._names, *asked.names]
-        for name in _NEW_NAMES:
+        for name in (*_NEW_NAMES, f"extra{len(taken)}"):
             if all(self._solver.truth.of(formula, name) is True for formula in formulas):
                 return Found(value=[name, outcome.value])
         named = self._solver.solve_string([*formulas, LongerOrEqual(length=1)])

@@ -116,7 +116,7 @@ class SchemaPair:
                     answer = self._checked(candidate, direction)
                     if isinstance(answer, Unsafe):
                         return answer
-        except RecursionError:
+        except (RecursionError, BudgetSpentError):
             return None
         return None
 

@@ -36,6 +36,7 @@ from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure, worst
 from registry.compatibility.strings import solve_string
 from registry.compatibility.terms import Terms
 from registry.compatibility.truth import Ternary, Truth, all_of
+from registry.compatibility.weights import Weights
 from registry.contract import JsonValue
 from registry.parsing import parse_json
 
@@ -44,8 +45,10 @@ _TYPES: Final = (
 )  # fmt: skip
 """Scalars first: the shorter witness is the better one."""
 
-ASKED_PER_STEP: Final = 16
+ASKED_PER_STEP: Final = 6
 """Evaluations of terms that cost about as much as one step."""
+FORMULAS_PER_STEP: Final = 16
+"""Parts of formulas that are looked at, or kept, at the cost of about one step."""
 MAX_CLOSINGS: Final = 24
 """Reasons that are kept; a proof may rest on thousands."""
 
@@ -64,6 +67,7 @@ class Solver:
         self.closings: dict[str, None] = {}
         """Why cases were closed, each reason once, in order."""
         self._findings = Findings()
+        self._weights = Weights()
         self._open: set[Goal] = set()
         self._grounds: set[Goal] = set()
         """The open goals that the outcome under way rests on."""
@@ -86,6 +90,9 @@ class Solver:
             outcome = self._solve(goal)
         finally:
             self._open.remove(goal)
+        if isinstance(outcome, Found) and self._weights.of(outcome.value) > self.spending.budget.max_witness_bytes:
+            # Nothing beyond this point may have to write or walk it: with its parts shared, it is small only here.
+            outcome = Unsure(reason="the document would be too long")
         grounds = frozenset(self._grounds - {goal}) if isinstance(outcome, Empty) else frozenset()
         self._findings.put(goal, outcome, grounds)
         self._grounds = outside | grounds
@@ -165,8 +172,10 @@ class Solver:
     def _grown(self, json_type: JsonType, case: "_Case", pending: list[Formula]) -> "_Case | Empty":
         """The case with more formulas, or how they contradict it."""
         wanted, atoms, choices = dict(case.wanted), dict(case.atoms), list(case.choices)
+        num_looked_at = len(wanted) + len(atoms) + len(choices)
         while pending:
             formula = pending.pop()
+            num_looked_at += breadth(formula)
             match formula:
                 case Wants(term=term, positive=positive):
                     if negated(formula) in wanted:
@@ -192,6 +201,7 @@ class Solver:
                     if negated(formula) in atoms:
                         return _CONTRADICTION
                     atoms[formula] = None
+        self.spending.step(num_looked_at // FORMULAS_PER_STEP)
         return _Case(wanted=wanted, atoms=atoms, choices=tuple(choices))
 
     def _forced(self, json_type: JsonType, case: "_Case | Empty") -> "_Case | Empty":

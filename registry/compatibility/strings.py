@@ -6,6 +6,7 @@ samples are tried; an answer "empty" never rests on them.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from registry.compatibility.alphabet import Alphabet
@@ -29,6 +30,10 @@ from registry.pattern_syntax import Characters, PatternNode
 
 MAX_WITNESS_LENGTH: Final = 110_000
 """Code points; a longer string is not built."""
+CHARACTERS_PER_STEP: Final = 16
+"""Characters of excluded words that cost about as much as one step."""
+MOVES_PER_STEP: Final = 12
+"""Moves of one automaton by one group of characters that cost about as much as one step."""
 
 Holds: TypeAlias = Callable[[Formula, str], Ternary]
 
@@ -84,7 +89,7 @@ def _wish(atoms: Iterable[Formula]) -> _Wish:
                 most = min(most, length)
             case Matches(pattern=pattern, positive=positive):
                 try:
-                    patterns[full_match_tree(pattern), positive] = None
+                    patterns[_tree(pattern), positive] = None
                 except UnsupportedPatternError:
                     opaque = True
             case InFormat(name=name, positive=positive):
@@ -105,6 +110,13 @@ def _wish(atoms: Iterable[Formula]) -> _Wish:
     )  # fmt: skip
 
 
+@lru_cache(maxsize=256)
+def _tree(pattern: str) -> PatternNode:
+    """Names of members ask for the same patterns again and again."""
+    return full_match_tree(pattern)
+
+
+@lru_cache(maxsize=8_192)
 def _string_of(text: str) -> str:
     value = parse_json(text, max_bytes=1 << 26, max_nesting=1)
     assert isinstance(value, str)
@@ -118,11 +130,12 @@ def _without_formats(wish: _Wish, spending: Spending) -> Outcome:
     is_complete = True
     if not wish.patterns and not excluded:
         return Found(value="a" * wish.least)
+    spending.step(sum(map(len, excluded)) // CHARACTERS_PER_STEP)
     alphabet = Alphabet((*(c for tree, _ in wish.patterns for c in sets_of(tree)), *_characters(excluded)))
     automata: list[tuple[Automaton | WordList, bool]] = [(WordList(excluded, alphabet), False)] if excluded else []
     for tree, positive in wish.patterns:
         try:
-            automaton = Automaton(tree, alphabet, max_positions=spending.budget.max_automaton_states)
+            automaton = Automaton(tree, alphabet, max_positions=spending.budget.max_automaton_states, spending=spending)
         except PatternTooLargeError:
             is_complete = False
         else:
@@ -188,7 +201,7 @@ class _Product:
         return layer
 
     def _successors(self, states: _States) -> Iterable[tuple[int, _States]]:
-        self._spending.step(1 + len(self._alphabet) // 4)
+        self._spending.step(1 + len(self._alphabet) * len(self._automata) // MOVES_PER_STEP)
         for group in range(len(self._alphabet)):
             after = tuple(
                 automaton.next(state, group) for (automaton, _), state in zip(self._automata, states, strict=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from registry.compatibility.evaluated import settled
 from registry.compatibility.formulas import (
@@ -48,6 +48,8 @@ from registry.pattern_program import pattern_program
 from registry.text import value_text
 
 Ternary: TypeAlias = bool | None
+
+_MAX_REMEMBERED: Final = 100_000
 
 FormatOracle: TypeAlias = Callable[[str, str], Ternary]
 """Whether a string is in a format; `None` where that cannot be said."""
@@ -106,11 +108,25 @@ class Truth:
         self._terms = terms
         self._formulas = formulas
         self._format_oracle = format_oracle
+        self._remembered: dict[tuple[TermId, int], tuple[JsonValue, Ternary]] = {}
 
     def allows(self, term: TermId, value: JsonValue) -> Ternary:
-        """Whether the term allows the value."""
+        """Whether the term allows the value, which is never changed.
+
+        Solvers share the parts of what they make: a part that a value holds a thousand times is evaluated once.
+        """
         self.num_asked += 1
-        return self.of(self._formulas.of(term, type_of(value)), value)
+        if not isinstance(value, list | dict):
+            return self.of(self._formulas.of(term, type_of(value)), value)
+        key = (term, id(value))
+        known = self._remembered.get(key)
+        if known is None:
+            truth = self.of(self._formulas.of(term, type_of(value)), value)
+            if len(self._remembered) >= _MAX_REMEMBERED:
+                self._remembered.clear()
+            # The value is kept beside the answer, so that no other one takes its place in memory.
+            known = self._remembered[key] = (value, truth)
+        return known[1]
 
     def wanted(self, wanted: Wants, value: JsonValue) -> Ternary:
         """Whether the value is as it is wanted."""
@@ -236,6 +252,6 @@ def _number(atom: Atom, value: Fraction) -> bool:
         case AtMost(bound=bound, is_open=is_open):
             return value < bound or (value == bound and not is_open)
         case Multiple(step=step, positive=positive):
-            return ((value / step).denominator == 1) == positive
+            return ((value if step == 1 else value / step).denominator == 1) == positive
         case _:
             raise AssertionError(atom)

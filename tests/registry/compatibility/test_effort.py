@@ -9,8 +9,14 @@ import pytest
 
 from policy.enforcement import EnforcementPolicy
 from policy.limits import GOVERNED
+from registry.compatibility.alphabet import Alphabet
+from registry.compatibility.automata import POSITIONS_PER_STEP, Automaton, sets_of
+from registry.compatibility.budgeting import Spending
 from registry.compatibility.comparison import Comparison, ContractText, compare
-from registry.compatibility.verdicts import ComparisonBudget, Safe, Unknown, UnknownReason, Unsafe
+from registry.compatibility.schema_comparison import SchemaPair
+from registry.compatibility.verdicts import ComparisonBudget, Direction, Safe, Unknown, UnknownReason, Unsafe
+from registry.contract import JsonValue
+from registry.full_match import full_match_tree
 from registry.json_schema import read_json_schema
 from registry.text import canonical_json
 from tests.registry.compatibility.comparing import JUDGES, compared
@@ -163,3 +169,65 @@ def test_too_many_conditions_of_an_unevaluated_keyword_are_no_reason_to_guess() 
     assert isinstance(comparison.producer_safe, Unknown | Safe)
     assert isinstance(unchanged.consumer_safe, Unsafe)
     assert isinstance(unchanged.producer_safe, Safe)
+
+
+def _doubling(depth: int, leaf: Any) -> Any:
+    definitions: dict[str, Any] = {
+        f"a{number}": {
+            "type": "object",
+            "properties": {side: {"$ref": f"#/$defs/a{number + 1}"} for side in ("left", "right")},
+            "required": ["left", "right"],
+        }
+        for number in range(depth)
+    }
+    return {"$ref": "#/$defs/a0", "$defs": {**definitions, f"a{depth}": leaf}}
+
+
+def test_a_part_that_a_document_holds_hundreds_of_times_is_looked_at_once() -> None:
+    comparison = _governed(_doubling(9, {"type": "integer"}), _doubling(9, {"type": "number"}))
+
+    assert isinstance(comparison.consumer_safe, Unsafe)
+    assert isinstance(comparison.producer_safe, Safe)
+
+
+def test_a_document_of_gigabytes_is_neither_written_nor_walked() -> None:
+    rows: Any = {"type": "integer"}
+    for _ in range(3):
+        rows = {"type": "array", "items": rows, "minItems": 9_000}
+
+    comparison = _governed({"anyOf": [{"type": "null"}, rows]}, {"type": "null"})
+
+    assert isinstance(comparison.consumer_safe, Safe)
+    assert isinstance(comparison.producer_safe, Unknown)
+
+
+def test_a_document_that_is_too_dear_to_evaluate_ends_the_search_only() -> None:
+    dear: JsonValue = {"type": "integer", "oneOf": [{"minimum": number} for number in range(-4_000, 0)]}
+    pair = SchemaPair({"type": "integer"}, dear, JUDGES, ComparisonBudget(max_steps=160))
+
+    assert isinstance(pair.answer(Direction.PRODUCER_SAFE), Unknown)
+
+
+def test_following_a_pattern_costs_by_the_positions_that_are_followed() -> None:
+    tree = full_match_tree("^[ab]*a[ab]{250}$")
+    spending = Spending(ComparisonBudget())
+    alphabet = Alphabet(sets_of(tree))
+    automaton = Automaton(tree, alphabet, max_positions=3_000, spending=spending)
+    state, num_followed = automaton.start, 0
+    for _ in range(240):
+        state = automaton.next(state, alphabet.group_of("a"))
+        num_followed += state.bit_count()
+
+    assert num_followed > 240 * 100
+    assert spending.num_spent > num_followed // POSITIONS_PER_STEP - 240
+
+
+def test_names_that_are_made_one_after_the_other_are_made_cheaply() -> None:
+    def at_least(count: int) -> Any:
+        required = [f"r{number}" for number in range(200)]
+        return {"type": "object", "required": required, "minProperties": count}
+
+    comparison = _governed(at_least(390), at_least(391), max_steps=20_000)
+
+    assert isinstance(comparison.consumer_safe, Safe)
+    assert isinstance(comparison.producer_safe, Unsafe)
