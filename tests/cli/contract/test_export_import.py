@@ -10,10 +10,17 @@ import pytest
 from tests.cli.contract.desk import INVOICE, NARROWER, WIDER, Desk, Site
 from tests.system.gateways import running_gateway
 
+Furnished = tuple[Desk, str, str]
 
-def furnished(site: Site, tmp_path: Path) -> tuple[Desk, str, str]:
-    """A tenant with contracts that refer to each other, in several states, signed and promoted; its export; its key."""
-    desk = site.desk(tmp_path, tenant="")
+
+@pytest.fixture(scope="module")
+def furnished(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Furnished:
+    """A tenant with contracts that refer to each other, in several states, signed and promoted; its export; its key.
+
+    Made once, because it takes twenty requests; no test changes it.
+    """
+    tmp_path = tmp_path_factory.mktemp("furnished")
+    desk = site.desk(tmp_path)
     private, public = str(tmp_path / "key.pem"), str(tmp_path / "key.pub")
     desk.do("signing-key", "create", "--out", private, "--public-out", public)
     desk.do("signing-key", "trust", public)
@@ -44,8 +51,8 @@ def state_of(desk: Desk) -> Any:
     return found
 
 
-def test_everything_arrives_as_it_was(site: Site, tmp_path: Path) -> None:
-    desk, path, _ = furnished(site, tmp_path)
+def test_everything_arrives_as_it_was(site: Site, tmp_path: Path, furnished: Furnished) -> None:
+    desk, path, _ = furnished
     other = site.desk(tmp_path)
     planned = other.json("contract", "import", path, "--dry-run")
     assert planned["revisions"] == ["invoice@1", "all-invoices@1", "invoice@2", "invoice@3", "reply@1"]
@@ -60,8 +67,10 @@ def test_everything_arrives_as_it_was(site: Site, tmp_path: Path) -> None:
     assert (again["revisions"], again["states"], again["aliases"], again["unchanged"]) == ([], [], [], 5)
 
 
-def test_signatures_count_for_the_same_tenant_of_another_installation(site: Site, tmp_path: Path) -> None:
-    desk, path, public = furnished(site, tmp_path)
+def test_signatures_count_for_the_same_tenant_of_another_installation(
+    site: Site, tmp_path: Path, furnished: Furnished
+) -> None:
+    desk, path, public = furnished
     database_url = f"sqlite+aiosqlite:///{tmp_path / 'other.db'}"
     with running_gateway(database_url, tmp_path) as gateway:
         other = Site(url=gateway.url, database_url=database_url).desk(tmp_path, tenant=desk.tenant)
@@ -73,16 +82,16 @@ def test_signatures_count_for_the_same_tenant_of_another_installation(site: Site
         assert (said["revisions"], said["signatures"], said["aliases"]) == (5, 1, 1)
 
 
-def test_an_import_into_the_same_registry_changes_nothing(site: Site, tmp_path: Path) -> None:
-    desk, path, _ = furnished(site, tmp_path)
+def test_an_import_into_the_same_registry_changes_nothing(site: Site, tmp_path: Path, furnished: Furnished) -> None:
+    desk, path, _ = furnished
     before = state_of(desk)
     done = desk.json("contract", "import", path)
     assert (done["revisions"], done["signatures"], done["notes"]) == ([], [], [])
     assert state_of(desk) == before
 
 
-def test_only_what_is_named_is_exported(site: Site, tmp_path: Path) -> None:
-    desk, _, _ = furnished(site, tmp_path)
+def test_only_what_is_named_is_exported(site: Site, tmp_path: Path, furnished: Furnished) -> None:
+    desk, _, _ = furnished
     path = tmp_path / "one.jsonl"
     said = desk.json("contract", "export", "reply", "--output", str(path))
     assert (said["contracts"], said["revisions"]) == (1, 1)
@@ -113,8 +122,10 @@ def forged(path: str, change: Any) -> bytes:
         lambda data: b'{"end":{"lines":0,"digest":"' + sha256(b"").hexdigest().encode() + b'"}}\n',
     ],
 )
-def test_a_file_that_was_cut_or_changed_is_not_read(site: Site, tmp_path: Path, damage: Any) -> None:
-    desk, path, _ = furnished(site, tmp_path)
+def test_a_file_that_was_cut_or_changed_is_not_read(
+    site: Site, tmp_path: Path, furnished: Furnished, damage: Any
+) -> None:
+    desk, path, _ = furnished
     broken = desk.file("broken.jsonl", damage(Path(path).read_bytes()))
     other = site.desk(tmp_path)
     result = other.contract("import", broken)
@@ -144,16 +155,18 @@ def _wrong_member(lines: Any) -> Any:
 
 
 @pytest.mark.parametrize("change", [_other_text, _without_second, _without_contract, _strange, _wrong_member])
-def test_a_forged_file_is_caught_before_anything_is_written(site: Site, tmp_path: Path, change: Any) -> None:
-    _, path, _ = furnished(site, tmp_path)
+def test_a_forged_file_is_caught_before_anything_is_written(
+    site: Site, tmp_path: Path, furnished: Furnished, change: Any
+) -> None:
+    _, path, _ = furnished
     other = site.desk(tmp_path)
     result = other.contract("import", other.file("forged.jsonl", forged(path, change)))
     assert result.exit_code in {1, 6}
     assert other.json("contract", "list", "--owner", other.tenant)["contracts"] == []
 
 
-def test_a_registry_that_says_otherwise_is_left_alone(site: Site, tmp_path: Path) -> None:
-    _, path, _ = furnished(site, tmp_path)
+def test_a_registry_that_says_otherwise_is_left_alone(site: Site, tmp_path: Path, furnished: Furnished) -> None:
+    _, path, _ = furnished
     other = site.desk(tmp_path)
     other.register(NARROWER)
     result = other.contract("import", path)
@@ -187,8 +200,8 @@ def test_what_was_retired_keeps_its_number(site: Site, tmp_path: Path) -> None:
     assert (again["revisions"], again["retired"], again["unchanged"]) == ([], [], 4)
 
 
-def test_what_stops_in_the_middle_says_how_far_it_came(site: Site, tmp_path: Path) -> None:
-    _, path, _ = furnished(site, tmp_path)
+def test_what_stops_in_the_middle_says_how_far_it_came(site: Site, tmp_path: Path, furnished: Furnished) -> None:
+    _, path, _ = furnished
     other = site.desk(tmp_path)
     other.do("policy", "set", "--compatibility", "FULL")
     result = other.contract("import", path)

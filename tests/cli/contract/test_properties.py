@@ -67,7 +67,12 @@ def test_revisions_are_ordered_so_that_each_can_be_registered(made: list[tuple[i
         numbers[contract] += 1
         pins = [{"revision_id": f"r{referred % place}"}] if place and referred % 3 == 0 else []
         moment = f"2026-01-01T00:00:00.{microseconds % 10**6:06}Z" if microseconds else "2026-01-01T00:00:00Z"
-        members = {"id": f"r{place}", "number": numbers[contract], "created_at": moment, "dependencies": pins}
+        members: dict[str, Any] = {
+            "id": f"r{place}",
+            "number": numbers[contract],
+            "created_at": moment,
+            "dependencies": pins,
+        }
         answers.append(Members({"contract": {"name": f"c{contract}"}, "revision": members}))
     shuffled = list(answers)
     random.shuffle(shuffled)
