@@ -45,7 +45,9 @@ def is_named(name: str, schema: Schema) -> bool:
 def property_names(evaluator: Evaluator, subschema: Any, instance: JsonValue, _schema: Schema) -> Errors:
     if isinstance(instance, dict):
         for name in instance:
-            yield from evaluator.descend(name, subschema)
+            for error in evaluator.descend(name, subschema):
+                # At the member: a pointer leads to no name, and the object may have hundreds.
+                yield ValidationError(f"a member may not have this name: {error.message}", path=[name])
 
 
 def items(evaluator: Evaluator, subschema: Any, instance: JsonValue, schema: Schema) -> Errors:

@@ -4,11 +4,12 @@ The library chooses the evaluator of each subschema by its `$schema`; ours does 
 would bring back the library's own keywords, and with them backtracking patterns and unchecked formats.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 from jsonschema import Draft202012Validator, TypeChecker
+from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 from referencing import Registry, Resource
 from referencing.exceptions import NoSuchResource
@@ -84,6 +85,22 @@ def _evolve(self: Evaluator, **changes: Any) -> Evaluator:
 
 
 _Draft202012.evolve = _evolve
+_descend_into = _Draft202012.descend
+
+
+def _descend(
+    self: Evaluator, instance: JsonValue, schema: Any, path: Any = None, schema_path: Any = None, **options: Any
+) -> Iterator[ValidationError]:
+    """The library's way into a subschema, which for `false` forgets where in the document it stands."""
+    if schema is False:
+        where = [] if path is None else [path]
+        error = ValidationError("nothing is allowed here", path=where, validator=None, instance=instance, schema=schema)
+        return iter((error,))
+    errors: Iterator[ValidationError] = _descend_into(self, instance, schema, path, schema_path, **options)
+    return errors
+
+
+_Draft202012.descend = _descend
 
 
 def _refuse(uri: str) -> Resource[Any]:

@@ -17,21 +17,12 @@ def schema_pointer(schema: JsonValue, document_pointer: str, keyword: str) -> st
     Alternatives are not entered: which of them counts is not for a pointer to say.
     """
     at = _Place(schema)
-    for token in tokens_of(document_pointer):
+    tokens = tokens_of(document_pointer)
+    # A member's name is refused by what speaks of the object that the member is in.
+    for token in tokens[:-1] if keyword == "propertyNames" else tokens:
         if not at.enter(token):
             return at.pointer
     return at.with_keyword(keyword)
-
-
-def forbidden_part(schema: JsonValue, document: JsonValue, document_pointer: str) -> str:
-    """The part of the place for which the schema surely is `false`; the place itself if none is seen."""
-    place, part = _Place(schema), document
-    for token in tokens_of(document_pointer):
-        if not place.enter(token):
-            return document_pointer
-        part = part[token] if isinstance(part, dict) else part[int(token)] if isinstance(part, list) else None
-    tokens = list(part) if isinstance(part, dict) else list(map(str, range(len(part) if isinstance(part, list) else 0)))
-    return next((join(document_pointer, token) for token in tokens if place.is_false_for(token)), document_pointer)
 
 
 class _Place:
@@ -66,15 +57,6 @@ class _Place:
             if isinstance(schema, dict) and keyword in schema:
                 return join(pointer, keyword)
         return self.pointer
-
-    def is_false_for(self, token: str) -> bool:
-        """Whether `false` speaks of a member or an item."""
-        return any(
-            found is not None and self._followed(pointer, found[1])[1] is False
-            for pointer, schema in self._parts()
-            if isinstance(schema, dict)
-            for found in (_child(schema, token),)
-        )
 
     def enter(self, token: str) -> bool:
         """Go to what speaks of a member or an item; false where nothing surely does."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from registry.compatibility.pointing import forbidden_part, schema_pointer
+from registry.compatibility.pointing import schema_pointer
 from registry.compatibility.verdicts import (
     Allowed,
     Direction,
@@ -46,9 +46,6 @@ def checked(value: JsonValue, sides: Sides, direction: Direction, *, max_bytes: 
         return Unknown(reason=UnknownReason.UNJUDGED, message="the judge did not refuse the document that was made")
     names = ("new", "old") if is_consumer else ("old", "new")
     pointer = refused.pointer
-    if refused.keyword == "false":
-        # The judge points at what holds the part that nothing is allowed for.
-        pointer = forbidden_part(sides.old_schema if is_consumer else sides.new_schema, value, pointer)
     shown = pointer if len(pointer) <= MAX_SHOWN else pointer[:MAX_SHOWN] + "…"
     place = f" at {shown}" if pointer else ""
     return Unsafe(

@@ -24,6 +24,32 @@ def test_a_fault_is_named_by_keyword_and_pointer() -> None:
 
 
 @pytest.mark.parametrize(
+    ("schema", "document", "pointer", "keyword"),
+    [
+        ({"properties": {"a": True}, "additionalProperties": False}, '{"a": 1, "x/y": 2}', "/x~1y", "false"),
+        ({"properties": {"o": {"additionalProperties": False}}}, '{"o": {"z": 1}}', "/o/z", "false"),
+        ({"properties": {"a": False}}, '{"b": 1, "a": 1}', "/a", "false"),
+        ({"patternProperties": {"^a": False}}, '{"b": 1, "ab": 1}', "/ab", "false"),
+        ({"unevaluatedProperties": False}, '{"a": 1}', "/a", "unevaluatedProperties"),
+        ({"propertyNames": {"maxLength": 1}}, '{"a": 1, "ab": 1}', "/ab", "propertyNames"),
+        ({"propertyNames": False}, '{"a": 1}', "/a", "propertyNames"),
+        ({"items": {"propertyNames": {"enum": ["a"]}}}, '[{"a": 1}, {"b": 1}]', "/1/b", "propertyNames"),
+        ({"prefixItems": [True], "items": False}, "[1, 2]", "/1", "false"),
+        ({"prefixItems": [True, False]}, "[1, 2]", "/1", "false"),
+        ({"unevaluatedItems": False}, "[1]", "/0", "unevaluatedItems"),
+        ({"additionalProperties": {"allOf": [False]}}, '{"a": 1}', "/a", "false"),
+        ({"dependentSchemas": {"a": False}}, '{"a": 1}', "", "false"),
+        ({"if": True, "then": False}, "1", "", "false"),
+        (False, "1", "", "false"),
+    ],
+)
+def test_what_may_not_be_there_is_pointed_at(schema: object, document: str, pointer: str, keyword: str) -> None:
+    verdict = judged(schema, document)
+    assert isinstance(verdict, Invalid)
+    assert (verdict.pointer, verdict.keyword) == (pointer, keyword)
+
+
+@pytest.mark.parametrize(
     ("document", "keyword"),
     [
         (b'{"a": 1, "a": 1}', "duplicate_name"),
