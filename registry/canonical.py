@@ -9,10 +9,12 @@ copies cannot be told apart.
 from dataclasses import dataclass
 from typing import Final
 
+from policy.limits import ContractLimits
 from registry.contract import JsonValue
 from registry.graph import Edge, Node
 from registry.merge import MergedGraph
 from registry.parsing import parse_json
+from registry.pointer_sizes import PointerMeter
 from registry.pointers import join
 from registry.text import canonical_json, member_order
 
@@ -35,9 +37,9 @@ class CanonicalForm:
     num_references: int
 
 
-def write_canonical(merged: MergedGraph) -> CanonicalForm:
-    """Write a merged graph out."""
-    return _Writer(merged).write()
+def write_canonical(merged: MergedGraph, limits: ContractLimits) -> CanonicalForm:
+    """Write a merged graph out. Raises `ContractRejectedError` if all pointers into it are too long together."""
+    return _Writer(merged, PointerMeter(limits)).write()
 
 
 def read_canonical(text: str) -> JsonValue:
@@ -46,8 +48,9 @@ def read_canonical(text: str) -> JsonValue:
 
 
 class _Writer:
-    def __init__(self, merged: MergedGraph) -> None:
+    def __init__(self, merged: MergedGraph, meter: PointerMeter) -> None:
         self._merged = merged
+        self._meter = meter
         self._shared = _shared(merged)
         self._names: dict[int, str] = {}
         self._queue: list[tuple[str, int]] = []
@@ -79,6 +82,10 @@ class _Writer:
             num_references=self._num_references,
         )
 
+    def _trace(self, pointer: str, source: str) -> None:
+        self._meter.add(len(pointer))
+        self._sources[pointer] = source
+
     def _node(self, number: int) -> Node:
         return self._merged.graph.nodes[number]
 
@@ -87,8 +94,8 @@ class _Writer:
         is_deep = hops > MAX_INLINE_HOPS and bool(self._node(number).edges)
         if number not in self._shared and not is_deep:
             return self._body(edge.target, pointer, hops)
-        self._sources[pointer] = edge.source
-        self._sources[join(pointer, "$ref")] = edge.dissolved or edge.source
+        self._trace(pointer, edge.source)
+        self._trace(join(pointer, "$ref"), edge.dissolved or edge.source)
         return self._reference(edge.target)
 
     def _reference(self, number: int) -> dict[str, JsonValue]:
@@ -101,7 +108,7 @@ class _Writer:
 
     def _body(self, number: int, pointer: str, hops: int) -> JsonValue:
         node = self._node(number)
-        self._sources[pointer] = node.source
+        self._trace(pointer, node.source)
         if node.accepts_nothing:
             return False
         if not node.assertions and not node.edges:
@@ -111,7 +118,7 @@ class _Writer:
         for keyword in sorted(keywords, key=member_order):
             own = join(pointer, keyword)
             if node.pointer_of(keyword) != join(node.source, keyword):
-                self._sources[own] = node.pointer_of(keyword)
+                self._trace(own, node.pointer_of(keyword))
             if keyword in node.assertions:
                 schema[keyword] = node.assertions[keyword]
             else:

@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from policy.enforcement import ReportEntry
+from policy.limits import ContractLimits
 from registry.contract import JsonValue
+from registry.pointer_sizes import PointerMeter
 from registry.pointers import join
+from registry.text import canonical_json, sorted_members
 
 Path: TypeAlias = tuple[str | int, ...]
 """Where a child hangs: keyword, and index or name if it has several."""
@@ -83,7 +86,8 @@ class SchemaGraph:
     root: int
     report: tuple[ReportEntry, ...]
     """The keywords that are in no node: annotations, names and references."""
-    annotation_text: str
+    written: tuple[Node, ...]
+    """The same nodes before edges were led past schemas that are only a reference."""
     num_dynamic_names: int
     """Names of `$dynamicAnchor`s that `$dynamicRef`s depend on."""
     num_scoped: int
@@ -93,6 +97,30 @@ class SchemaGraph:
     def successors(self) -> list[list[int]]:
         """Each node's targets, in the order of its edges."""
         return [[edge.target for edge in node.edges] for node in self.nodes]
+
+    def annotation_text(self, limits: ContractLimits) -> str:
+        """The annotations by their way from the root; references are no step, so several schemas may share a way.
+
+        Raises `ContractRejectedError` if all ways together are too long.
+        """
+        meter = PointerMeter(limits)
+        found: dict[str, JsonValue] = {}
+        seen = {0}
+        stack: list[tuple[int, str]] = [(0, "")]
+        while stack:
+            number, way = stack.pop()
+            node = self.written[number]
+            if node.annotations:
+                entries = found.setdefault(way, [])
+                assert isinstance(entries, list)
+                entries.append(dict(node.annotations))
+            for edge in reversed(node.edges):
+                if edge.target not in seen:
+                    seen.add(edge.target)
+                    further = way if edge.reference is not None else join(way, *edge.path)
+                    meter.add(len(further))
+                    stack.append((edge.target, further))
+        return canonical_json(sorted_members(found))
 
 
 def without_aliases(nodes: list[Node]) -> tuple[tuple[Node, ...], int]:

@@ -17,7 +17,7 @@ from registry.pointers import join
 from registry.references import CONTRACT, Bundle, dynamic_name
 from registry.schema_positions import SchemaObject
 from registry.survey import Location
-from registry.text import canonical_json, member_order, sorted_members
+from registry.text import member_order
 
 _REFERENCES = ("$ref", "$dynamicRef")
 # Keywords that say nothing without another one beside them.
@@ -91,7 +91,7 @@ class _GraphBuilder:
             nodes=short,
             root=root,
             report=tuple(self._report),
-            annotation_text=_annotation_text(nodes),
+            written=tuple(nodes),
             num_dynamic_names=len(self.names),
             num_scoped=self._num_scoped,
         )
@@ -239,22 +239,3 @@ def _refuse_idle_cycles(nodes: list[Node]) -> None:
                 for pointer in pointers
             )
         )
-
-
-def _annotation_text(nodes: list[Node]) -> str:
-    """The annotations by their way from the root; references are no step, so several schemas may share a way."""
-    found: dict[str, JsonValue] = {}
-    seen = {0}
-    stack: list[tuple[int, str]] = [(0, "")]
-    while stack:
-        number, way = stack.pop()
-        node = nodes[number]
-        if node.annotations:
-            entries = found.setdefault(way, [])
-            assert isinstance(entries, list)
-            entries.append(dict(node.annotations))
-        for edge in reversed(node.edges):
-            if edge.target not in seen:
-                seen.add(edge.target)
-                stack.append((edge.target, way if edge.reference is not None else join(way, *edge.path)))
-    return canonical_json(sorted_members(found))

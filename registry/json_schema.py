@@ -20,6 +20,7 @@ from registry.errors import MAX_REJECTIONS, ContractRejectedError
 from registry.graph_builder import build_graph
 from registry.measures import node_rejections, observed_limits, patterns_of
 from registry.merge import MergedGraph, merge
+from registry.pointer_sizes import check_pointers
 from registry.references import CONTRACT, Bundle
 from registry.satisfiability import least_instance_bytes
 from registry.sizes import GraphSizes, graph_sizes, size_rejections
@@ -74,7 +75,7 @@ def _read(
     sizes = graph_sizes(merged)
     _raise_any(size_rejections(sizes, limits))
     _raise_any(_keyword_rejections(merged, limits))
-    form = write_canonical(merged)
+    form = write_canonical(merged, limits)
     _check_bytes(len(form.text.encode()), limits)
     least_bytes = least_instance_bytes(merged, limits)
     return CanonicalContract(
@@ -82,7 +83,7 @@ def _read(
         text=form.text,
         schema=form.schema,
         digest=contract_digest(ContractKind.JSON_SCHEMA, form.text),
-        annotation_digest=annotation_digest(graph.annotation_text),
+        annotation_digest=annotation_digest(graph.annotation_text(limits)),
         profile=_profile(merged, sizes, form, nesting=nesting, least_bytes=least_bytes),
         source_pointers=MappingProxyType(translation.traced(form.source_pointers)),
         annotations=tuple(map(translation.reported, graph.report)),
@@ -98,6 +99,7 @@ def _check_text(schema: JsonValue, limits: ContractLimits) -> int:
         message = "Arrays and objects are nested too deeply."
         raise _limit("max_nesting", limits.max_nesting, nesting, message)
     _check_bytes(len(canonical_json(schema).encode()), limits)
+    check_pointers(schema, limits)
     return nesting
 
 

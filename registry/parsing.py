@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 from itertools import accumulate
 from json import JSONDecodeError, JSONDecoder
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeAlias
 
 from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
@@ -84,6 +84,18 @@ class _BadNumber:
         self.literal = literal
 
 
+_Way: TypeAlias = "tuple[()] | tuple[_Way, str | int]"
+"""The way to a value: that to what holds it, and the name or index there."""
+
+
+def _pointer(way: _Way) -> str:
+    tokens: list[str | int] = []
+    while way:
+        way, token = way
+        tokens.append(token)
+    return join("", *reversed(tokens))
+
+
 class _Reading:
     """One run of the parser; faults are marked while it runs and located afterwards."""
 
@@ -111,23 +123,24 @@ class _Reading:
     def find_faults(self, root: object) -> None:
         """Walk the value and raise every marked fault with its pointer; return if there is none."""
         rejections: list[Rejection] = []
-        stack: list[tuple[str, object]] = [("", root)]
+        # Pointers are made where a fault is: a long name above many values would be in each of theirs.
+        stack: list[tuple[_Way, object]] = [((), root)]
         while stack and len(rejections) < MAX_REJECTIONS:
-            pointer, value = stack.pop()
+            way, value = stack.pop()
             if isinstance(value, _BadNumber):
-                rejections.append(_number_rejection(value.literal, pointer))
+                rejections.append(_number_rejection(value.literal, _pointer(way)))
             elif isinstance(value, str):
                 if _LONE_SURROGATE.search(value):
-                    rejections.append(_surrogate_rejection(pointer))
+                    rejections.append(_surrogate_rejection(_pointer(way)))
             elif isinstance(value, list):
-                stack.extend((join(pointer, i), item) for i, item in reversed(list(enumerate(value))))
+                stack.extend(((way, i), item) for i, item in reversed(list(enumerate(value))))
             elif isinstance(value, dict):
                 if any(_LONE_SURROGATE.search(name) for name in value):
-                    rejections.append(_surrogate_rejection(pointer))
+                    rejections.append(_surrogate_rejection(_pointer(way)))
                     continue
                 if id(value) in self._duplicates:
-                    rejections.append(_duplicate_rejection(pointer, self._duplicates[id(value)]))
-                stack.extend((join(pointer, name), member) for name, member in reversed(value.items()))
+                    rejections.append(_duplicate_rejection(_pointer(way), self._duplicates[id(value)]))
+                stack.extend(((way, name), member) for name, member in reversed(value.items()))
         if rejections:
             raise ContractRejectedError(tuple(rejections))
 

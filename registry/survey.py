@@ -17,7 +17,7 @@ from registry.shapes import shape_fault
 from registry.translation.recursion import RECURSIVE_ANCHOR, speaks_of_recursive_anchor
 from registry.translation.translated import Translated, Untranslatable
 from registry.translation.translator import dialect_for, translate
-from registry.uris import resolve_uri
+from registry.uris import MAX_URI_CHARACTERS, resolve_uri
 from registry.wording import judge_member
 
 
@@ -105,7 +105,11 @@ def _name(survey: Survey, schema: SchemaObject, pointer: str, base: str) -> str:
     """Enter the names that `schema` gives itself; return its base URI."""
     identifier = schema.get("$id")
     if isinstance(identifier, str) and shape_fault("$id", identifier) is None:
-        base, _ = resolve_uri(base, identifier)
+        named, _ = resolve_uri(base, identifier)
+        if len(named) > MAX_URI_CHARACTERS:
+            survey.rejections.append(_long_name(len(named), join(pointer, "$id")))
+            return base
+        base = named
         if survey.resources.get(base, pointer) != pointer:
             message = f"Two resources are called {base[:200]!r}."
             survey.refuse(RejectionCode.INVALID_SCHEMA, message, join(pointer, "$id"), "$id")
@@ -120,6 +124,18 @@ def _name(survey: Survey, schema: SchemaObject, pointer: str, base: str) -> str:
             if keyword == "$dynamicAnchor":
                 survey.dynamic_anchors.setdefault(anchor, []).append(pointer)
     return base
+
+
+def _long_name(observed: int, pointer: str) -> Rejection:
+    return Rejection(
+        code=RejectionCode.LIMIT_EXCEEDED,
+        message="The URI that a schema is called by is too long.",
+        pointer=pointer,
+        keyword="$id",
+        limit_name="max_uri_characters",
+        limit=MAX_URI_CHARACTERS,
+        observed=observed,
+    )
 
 
 def _check_members(survey: Survey, schema: SchemaObject, pointer: str, policy: EnforcementPolicy) -> None:

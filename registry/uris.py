@@ -3,6 +3,9 @@
 import re
 from typing import Final
 
+MAX_URI_CHARACTERS: Final = 2_048
+"""Of a name that a schema gives itself: it is the base of every reference below, and resolved with each."""
+
 # RFC 3986, appendix B.
 _PARTS: Final = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 
