@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli.contract.export_file import FORMAT, ExportWriter, read_export
@@ -21,6 +21,8 @@ from cli.remote.printing import shown
 from registry.naming import read_reference
 from registry.parsing import parse_json
 
+_patient = settings(deadline=None)
+"""How long an example takes says nothing here: machines are shared."""
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 _DECIMALS = st.decimals(-1000, 1000, places=3).filter(lambda number: number != int(number)).map(Decimal.normalize)
 _VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -30,11 +32,13 @@ _VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@_patient
 @given(_VALUES)
 def test_a_value_that_is_spread_over_lines_is_the_same_value(value: Any) -> None:
     assert parse_json(spread(value), max_bytes=10**7, max_nesting=100) == value
 
 
+@_patient
 @given(st.text(max_size=60))
 def test_what_is_shown_is_one_line_without_control_characters(text: str) -> None:
     assert shown(text).isprintable()
@@ -42,6 +46,7 @@ def test_what_is_shown_is_one_line_without_control_characters(text: str) -> None
         assert shown(text) == text
 
 
+@_patient
 @given(st.text(max_size=60) | st.from_regex(r"[a-z0-9./@:%#?\\ -]{0,40}", fullmatch=True))
 def test_a_reference_leads_to_one_place_of_the_api_or_is_refused(text: str) -> None:
     if read_reference(text) is None:
@@ -59,6 +64,7 @@ def test_a_reference_leads_to_one_place_of_the_api_or_is_refused(text: str) -> N
     assert not read.fragment
 
 
+@_patient
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6), st.integers(0, 40)), max_size=30), st.randoms())
 def test_revisions_are_ordered_so_that_each_can_be_registered(made: list[tuple[int, int, int]], random: Any) -> None:
     # Each: its contract, what some replica's clock said (anything), and an earlier one that it refers to.
@@ -87,6 +93,7 @@ def test_revisions_are_ordered_so_that_each_can_be_registered(made: list[tuple[i
     assert len(seen) == len(made)
 
 
+@_patient
 @given(st.lists(_VALUES, max_size=4), st.data())
 def test_no_byte_of_an_export_can_change_unnoticed(values: list[Any], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as directory:
