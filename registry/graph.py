@@ -106,21 +106,33 @@ class SchemaGraph:
         meter = PointerMeter(limits)
         found: dict[str, JsonValue] = {}
         seen = {0}
-        stack: list[tuple[int, str]] = [(0, "")]
+        # Most ways lead to nothing that is annotated, and are never written.
+        stack: list[tuple[int, _Way]] = [(0, ())]
         while stack:
             number, way = stack.pop()
             node = self.written[number]
             if node.annotations:
-                entries = found.setdefault(way, [])
+                written = _written(way)
+                meter.add(len(written))
+                entries = found.setdefault(written, [])
                 assert isinstance(entries, list)
                 entries.append(dict(node.annotations))
             for edge in reversed(node.edges):
                 if edge.target not in seen:
                     seen.add(edge.target)
-                    further = way if edge.reference is not None else join(way, *edge.path)
-                    meter.add(len(further))
-                    stack.append((edge.target, further))
+                    stack.append((edge.target, way if edge.reference is not None else (way, edge.path)))
         return canonical_json(sorted_members(found))
+
+
+_Way: TypeAlias = "tuple[()] | tuple[_Way, Path]"
+
+
+def _written(way: _Way) -> str:
+    steps: list[Path] = []
+    while way:
+        way, step = way
+        steps.append(step)
+    return "".join(join("", *step) for step in reversed(steps))
 
 
 def without_aliases(nodes: list[Node]) -> tuple[tuple[Node, ...], int]:

@@ -111,3 +111,10 @@ def test_a_fault_deep_under_a_long_name_is_told_with_its_pointer() -> None:
 
 def _parsed(text: str) -> JsonValue:
     return parse_json(text, max_bytes=_MIB, max_nesting=32)
+
+
+def test_a_long_recursion_without_annotations_is_no_long_way() -> None:
+    num = 1_000
+    steps = {f"{n}": {"items": {"$ref": f"#/$defs/{(n + 1) % num}"}} for n in range(num)}
+    contract = read({"$ref": "#/$defs/0", "$defs": steps})
+    assert contract.text == '{"$defs":{"d0":{"items":{"$ref":"#/$defs/d0"}}},"$ref":"#/$defs/d0"}'
