@@ -46,6 +46,7 @@ from inference_node.client import NodeClient
 from registry.catalogue import open_catalogue
 from registry.errors import RegistryError
 from registry.measuring import Comparer
+from registry.turns import Turns
 
 _RESOURCES = (
     *(chat, models, health),
@@ -131,7 +132,8 @@ async def _open(
         comparisons = await ComparisonService.start(num_workers=settings.num_comparers)
         stack.push_async_callback(comparisons.close)
         comparer = BoundedComparer(comparisons, seconds=settings.comparison_seconds)
-    catalogue = open_catalogue(store.database, comparer)
+    turns = Turns()
+    catalogue = open_catalogue(store.database, comparer, turns=turns)
     usage = UsageCounter(catalogue.usage, metrics)
     stack.push_async_callback(usage.close)
     tasks = TaskOwner()
@@ -176,6 +178,7 @@ async def _open(
         ),
         metrics=metrics,
         tasks=tasks,
+        turns=turns,
     )
 
 

@@ -75,7 +75,7 @@ async def begin(request: Request, route: str) -> Call:
     services, record = services_of(request), record_of(request, route)
     caller = await services.authenticate(request, record)
     with record.clock.time(Stage.RESERVE):
-        record.limit_headers = await services.admit(caller)
+        await services.admit(caller, record)
     return Call(request=request, services=services, record=record, caller=caller)
 
 

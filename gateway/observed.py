@@ -70,6 +70,8 @@ class Observed:
                 self._count(record, status)
                 if record.route not in _PROBES:
                     write_audit(record, status=status)
+                if record.at_end is not None:
+                    await record.at_end()
 
     def _count(self, record: RequestRecord, status: int) -> None:
         metrics, clock = self._metrics, record.clock

@@ -1,7 +1,7 @@
 """One request as metrics, spans and the audit line will tell it: filled in on the way, written once at the end."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from compiler_pool.artifact import ArtifactKey
@@ -40,6 +40,8 @@ class RequestRecord:
     completion: str = "none"
     error_code: str | None = None
     meter: Meter = field(default_factory=Meter)
+    at_end: Callable[[], Awaitable[None]] | None = None
+    """What has to be done when the last byte of the answer is sent, or cannot be."""
 
     def take(self, taken: TakenContract) -> None:
         """The request runs under this contract."""

@@ -1,13 +1,13 @@
 """What the handlers use, in one typed value that the composition root fills."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.requests import Request
 
 from gateway.auth.authenticator import Authenticator, Caller
 from gateway.body import parse_body, read_body
-from gateway.budget import BudgetLedger, Demand, Meter
+from gateway.budget import BudgetLedger, Demand
 from gateway.comparisons import COMPARING_FOR
 from gateway.compilers import Compiler
 from gateway.metrics import GatewayMetrics
@@ -21,6 +21,7 @@ from gateway.stages import Stage
 from gateway.tasks import TaskOwner
 from registry.catalogue import Catalogue
 from registry.contract import JsonValue
+from registry.turns import Turns
 
 SERVICES = "schemagate_services"
 """Where the services lie in the application's state."""
@@ -40,6 +41,8 @@ class Services:
     readiness: ReadinessProbe
     metrics: GatewayMetrics
     tasks: TaskOwner
+    turns: Turns
+    """At what takes processor time beside the event loop."""
 
     async def authenticate(self, request: Request, record: RequestRecord) -> Caller:
         """Stage 1. Before the body is read: who has no key costs nothing more."""
@@ -47,16 +50,16 @@ class Services:
             record.caller = await self.authenticator.authenticate(request.headers.get("authorization"))
         return record.caller
 
-    async def admit(self, caller: Caller) -> Mapping[str, str]:
-        """Count a request that decodes nothing to its tenant; the headers that tell what is left.
+    async def admit(self, caller: Caller, record: RequestRecord) -> None:
+        """Count a request that decodes nothing to its tenant, among those at one moment until it is over.
 
         Raises:
-            BudgetRefusedError: the tenant asks too often.
+            BudgetRefusedError: the tenant asks too often, or too much at one moment.
         """
         COMPARING_FOR.set(caller.partition)
         lease = await self.ledger.reserve(caller.tenant, Demand(tokens=0, compile_cpu_ms=0, contract_digest=None))
-        await self.ledger.settle(lease, Meter())
-        return lease.headers
+        record.at_end = partial(self.ledger.settle, lease, record.meter)
+        record.limit_headers = lease.headers
 
     async def body(self, request: Request, record: RequestRecord) -> JsonValue:
         """Stage 2, up to JSON."""
@@ -72,8 +75,15 @@ class Services:
     async def parsed(self, data: bytes, record: RequestRecord) -> JsonValue:
         """A body as exact JSON."""
         settings = self.settings
+        assert record.caller is not None, "nothing is parsed before it is known for whom"
         with record.clock.time(Stage.PARSE):
-            return await parse_body(data, max_bytes=settings.max_body_bytes, max_nesting=settings.max_body_nesting)
+            return await parse_body(
+                data,
+                max_bytes=settings.max_body_bytes,
+                max_nesting=settings.max_body_nesting,
+                turns=self.turns,
+                tenant=record.caller.tenant,
+            )
 
 
 def services_of(request: Request) -> Services:

@@ -12,7 +12,7 @@ from registry.permissions import Permissions
 from registry.policies import Policies
 from registry.promotion import Promoter
 from registry.proving import Proving
-from registry.reader import MAX_READINGS, Reader
+from registry.reader import Reader
 from registry.registrar import Registrar
 from registry.resolution import MAX_STALE_SECONDS, CachedResolver, Clock
 from registry.signing import Signing
@@ -26,6 +26,7 @@ from registry.store.signatures import SignatureStore
 from registry.store.subjects import SubjectStore
 from registry.store.usage import UsageStore
 from registry.subjects import Subjects
+from registry.turns import Turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +58,19 @@ def open_catalogue(
     *,
     clock: Clock = utc_now,
     max_stale_seconds: float = MAX_STALE_SECONDS,
-    max_readings: int = MAX_READINGS,
+    turns: Turns | None = None,
 ) -> Catalogue:
-    """The services over an open database; closing it remains its owner's business."""
+    """The services over an open database; closing it remains its owner's business.
+
+    `turns` are shared with whatever else of the process takes processor time for tenants.
+    """
     contracts = ContractStore(database)
     policies, promotions, signatures = PolicyStore(database), PromotionStore(database), SignatureStore(database)
     usage = UsageStore(database)
     permissions = Permissions(contracts=contracts)
-    dependencies = Dependencies(contracts=contracts)
-    reader = Reader(max_readings=max_readings)
+    turns = turns or Turns()
+    dependencies = Dependencies(contracts=contracts, turns=turns)
+    reader = Reader(turns)
     measuring = Measuring(contracts, comparer)
     resolver = CachedResolver(contracts, dependencies, reader, clock=clock, max_stale_seconds=max_stale_seconds)
     examiner = Examiner(

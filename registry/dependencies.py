@@ -7,10 +7,11 @@ found is remembered, and later readings ask for exactly that one: nothing that m
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from policy.limits import ReferenceLimits
+from policy.limits import GOVERNED, TENANT, ReferenceLimits
 from policy.rejection import Rejection, RejectionCode
 from registry.canonical import read_canonical
 from registry.contract import ContractKind, JsonValue
@@ -20,14 +21,18 @@ from registry.errors import ContractRejectedError, StaleRevisionError
 from registry.identifiers import RevisionId, TenantId
 from registry.naming import ByDigest, ByNumber
 from registry.parsing import parse_json
-from registry.reference_closure import FoundContract, references_of
+from registry.reference_closure import FoundContract, ReferenceClosure, references_of
 from registry.revision import Dependency, Revision, RevisionState
 from registry.store.bounds import MAX_SOURCE_BYTES
 from registry.store.contracts import ContractStore
 from registry.store.records import ServedRevision
+from registry.turns import Turns
 
 MAX_SOURCE_NESTING = 320
 """As deep as any canonical text."""
+
+MAX_DEFINITION_BYTES = max(limits.contract.max_contract_bytes for limits in (TENANT, GOVERNED))
+"""Of whichever class; the reader holds a contract against the limits of its own."""
 
 _IN_TEXT = re.compile(r"schemagate:[A-Za-z0-9._/@:-]{1,320}", re.ASCII)
 
@@ -61,6 +66,7 @@ class Dependencies:
     """Reads them from the store."""
 
     contracts: ContractStore
+    turns: Turns
 
     async def gather(
         self,
@@ -78,7 +84,7 @@ class Dependencies:
         """
         found = await self._named(viewer, references, limits)
         documents = {uri: await asyncio.to_thread(_document, uri, revision) for uri, revision in found.items()}
-        closure = references_of({"allOf": [_schemas(kind, definition), *documents.values()]}, limits)
+        closure = await self._aside(viewer, lambda: _closure(kind, definition, tuple(documents.values()), limits))
         while closure.wanted:
             texts: dict[ContractReference, FoundContract] = {}
             for wanted in closure.wanted:
@@ -88,11 +94,16 @@ class Dependencies:
                     found[uri] = revision
                     document = await asyncio.to_thread(_document, uri, revision)
                     texts[wanted] = FoundContract(document=document, num_bytes=len(_text(uri, revision)))
-            closure = closure.with_found(texts)
+            closure = await self._aside(viewer, partial(closure.with_found, texts))
         return Gathered(
             texts=Texts(documents={**documents, **closure.documents}, dialects=_dialects(found)),
             pins={uri: _pin(uri, revision) for uri, revision in found.items()},
         )
+
+    async def _aside(self, viewer: TenantId, walk: Callable[[], ReferenceClosure]) -> ReferenceClosure:
+        """Looking through texts is processor time: not on the event loop, and tenants take turns."""
+        async with self.turns.of(viewer):
+            return await asyncio.to_thread(walk)
 
     async def stored(self, revision: Revision) -> Texts:
         """The texts that a stored revision was read with. Raises `StaleRevisionError` if one is gone."""
@@ -170,6 +181,34 @@ def _dialects(found: Mapping[str, Revision]) -> Mapping[str, Dialect]:
         for uri, revision in found.items()
         if revision.dialect is not None and not _is_canonical(uri)
     }
+
+
+def _closure(
+    kind: ContractKind, definition: JsonValue, documents: tuple[JsonValue, ...], limits: ReferenceLimits
+) -> ReferenceClosure:
+    if kind is ContractKind.JSON_SCHEMA and _is_longer(definition, MAX_DEFINITION_BYTES):
+        # Whatever it refers to, the reader is going to refuse it, in its own words.
+        definition = True
+    return references_of({"allOf": [_schemas(kind, definition), *documents]}, limits)
+
+
+def _is_longer(value: JsonValue, most: int) -> bool:
+    """Whether a text is surely longer than `most` bytes; it is looked through no further than that takes."""
+    num_bytes = 0
+    pending = [value]
+    while pending and num_bytes <= most:
+        match pending.pop():
+            case str() as text:
+                num_bytes += len(text) + 2
+            case dict() as members:
+                num_bytes += 2 + sum(len(name) + 3 for name in members)
+                pending.extend(members.values())
+            case list() as items:
+                num_bytes += 1 + len(items)
+                pending.extend(items)
+            case _:
+                num_bytes += 1
+    return num_bytes > most
 
 
 def _schemas(kind: ContractKind, definition: JsonValue) -> JsonValue:

@@ -1,7 +1,6 @@
 """Reading contracts beside the event loop, so many at a time, tenants in turn."""
 
 import asyncio
-from typing import Final
 
 from policy.enforcement import EnforcementPolicy
 from policy.limits import ContractLimits
@@ -14,15 +13,12 @@ from registry.revision import Revision
 from registry.store.bounds import MAX_SOURCE_BYTES
 from registry.turns import Turns
 
-MAX_READINGS: Final = 2
-"""At once: reading is processor time, and more would only take turns with the requests being served."""
-
 
 class Reader:
     """One for a process."""
 
-    def __init__(self, *, max_readings: int = MAX_READINGS) -> None:
-        self._turns = Turns(max_readings)
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
 
     async def read(
         self,

@@ -4,8 +4,13 @@ from asyncio import CancelledError, Future, get_running_loop
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from registry.identifiers import TenantId
+
+MAX_AT_ONCE: Final = 2
+"""Parsing, looking through and reading texts of whatever kind: more would only take turns with the event loop, and keep
+in memory meanwhile what it has made."""
 
 
 class Turns:
@@ -14,7 +19,7 @@ class Turns:
     Of one event loop. Within a tenant, first come first served.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = MAX_AT_ONCE) -> None:
         self._num_free = most
         self._waiting: OrderedDict[TenantId, deque[Future[None]]] = OrderedDict()
         """Lines that are not empty, in the order of their turns."""

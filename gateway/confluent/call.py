@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway.auth.authenticator import Caller, Schemes
-from gateway.body import parse_body, read_body
+from gateway.body import read_body
 from gateway.caller_watch import CallerGoneError
 from gateway.confluent.errors import ConfluentError, Fault
 from gateway.confluent.media import REQUEST_TYPES, answer_type
@@ -74,7 +74,7 @@ class Call:
                 max_seconds=settings.body_seconds,
                 media_types=REQUEST_TYPES,
             )
-            return await parse_body(data, max_bytes=settings.max_body_bytes, max_nesting=settings.max_body_nesting)
+        return await self.services.parsed(data, self.record)
 
 
 async def admit(request: Request, resource: str) -> Call:
@@ -95,7 +95,7 @@ async def admit(request: Request, resource: str) -> Call:
         )
     record.caller = caller
     with record.clock.time(Stage.RESERVE):
-        record.limit_headers = await services.admit(caller)
+        await services.admit(caller, record)
     require(caller.actor, Action.READ_CONTRACT)
     if answer_type(request.headers.get("accept")) is None:
         raise ConfluentError(Fault.NOT_ACCEPTABLE, "Answers are application/vnd.schemaregistry.v1+json or plain JSON.")

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from inference_node.protocol import NodeFault
 from policy.budget import BudgetLimits
 from registry.contract import ContractDigest
 from registry.identifiers import TenantId
+from registry.store.contracts import ContractStore
 from tests.gateway.twins import Broken, NodeTwin, PoolTwin, chat, gateway_with, says, strict, until
 
 CHAT = "/v1/chat/completions"
@@ -175,3 +177,29 @@ def test_no_sequence_of_requests_overspends_or_leaves_anything_reserved(
 
     asyncio.run(run())
     assert all(not ledger.state_of(TenantId(tenant)).reserved for tenant in ("a", "b"))
+
+
+async def test_a_request_to_the_registry_counts_among_those_at_one_moment_until_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listing, gate, began = ContractStore.contracts, asyncio.Event(), asyncio.Event()
+
+    async def held(self: ContractStore, *asked: Any, **said: Any) -> Any:
+        began.set()
+        await gate.wait()
+        return await listing(self, *asked, **said)
+
+    monkeypatch.setattr(ContractStore, "contracts", held)
+    ledger = MemoryBudgetLedger(limits(concurrent=1))
+    async with gateway_with(tmp_path, ledger=ledger) as world:
+        first = asyncio.get_running_loop().create_task(world.client.get("/v1/contracts"))
+        await began.wait()
+        native, facade = await world.client.get("/v1/policy"), await world.client.get("/subjects")
+        gate.set()
+        assert (await first).status_code == 200
+        assert (await world.client.get("/v1/policy")).status_code == 200
+        assert (await world.client.get("/v1/contracts/none")).status_code == 404
+        assert (await world.client.get("/subjects")).status_code == 200
+        assert not ledger.state_of(BOOTSTRAP_TENANT).reserved
+    assert (native.status_code, native.json()["error"]["code"]) == (429, "rate_limit_exceeded")
+    assert (facade.status_code, facade.json()["error_code"]) == (429, 42901)

@@ -1,18 +1,22 @@
 """References between registered contracts: pinned when registered, and read again as they were."""
 
 import json
+import threading
 from typing import Any
 
 import pytest
 
 from policy.limits import TENANT
 from policy.rejection import RejectionCode
+from registry import dependencies
 from registry.comparison import InlineDefinition
 from registry.contract import ContractKind
 from registry.errors import ContractRejectedError, StateError
 from registry.identifiers import RevisionNumber
 from registry.naming import read_reference
+from registry.reference_closure import references_of
 from registry.revision import RevisionState, Visibility
+from registry.text import canonical_json
 from tests.registry.world import ANN, INTEGER, OTHER, STRING, ZOE, a_registry, closed, pin
 
 
@@ -30,6 +34,36 @@ async def test_references_are_pinned_and_what_they_lead_to_cannot_be_retired() -
         assert [each.revision.name for each in report.own_dependents] == ["invoice"]
         await world.catalogue.lifecycle.tombstone_contract(ANN, "invoice", reason="")
         await world.catalogue.lifecycle.tombstone_contract(ANN, "money", reason="")
+
+
+async def test_a_definition_is_looked_through_beside_the_event_loop_and_not_at_all_if_it_is_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    walked: list[tuple[int, Any]] = []
+    walk = references_of
+
+    def recorded(schema: Any, limits: Any) -> Any:
+        walked.append((threading.get_ident(), schema))
+        return walk(schema, limits)
+
+    monkeypatch.setattr(dependencies, "references_of", recorded)
+    huge: dict[str, Any] = {"allOf": [{} for _ in range(dependencies.MAX_DEFINITION_BYTES // 3 + 1)]}
+    async with a_registry() as world:
+        with pytest.raises(ContractRejectedError) as refused:
+            await world.register(huge)
+        await world.register(STRING)
+    assert refused.value.rejections[0].code is RejectionCode.LIMIT_EXCEEDED
+    assert [schema for _, schema in walked] == [{"allOf": [True]}, {"allOf": [STRING]}]
+    assert threading.get_ident() not in {thread for thread, _ in walked}
+
+
+@pytest.mark.parametrize(
+    "value", [["x" * 9], {"x" * 9: 1}, [[], [], [], []], [1] * 12, {"a": [True], "b": None}, "é" * 10, "", 0, {}, []]
+)
+def test_a_text_that_is_said_to_be_longer_is(value: Any) -> None:
+    num_bytes = len(canonical_json(value).encode())
+    assert not dependencies._is_longer(value, num_bytes)
+    assert dependencies._is_longer([value] * 1000, 1000)
 
 
 async def test_references_to_nothing_drafts_and_others_private_contracts_are_refused_alike() -> None:

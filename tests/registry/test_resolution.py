@@ -16,6 +16,7 @@ from registry.resolution import MAX_REMEMBERED, CachedResolver
 from registry.revision import RevisionState, SignatureStatus, Visibility
 from registry.store.contracts import ContractStore
 from registry.store.records import BareContract, ServedRevision
+from registry.turns import Turns
 from tests.registry.world import ACME, ANN, INTEGER, OTHER, STRING, ZOE, World, a_registry, closed, pin
 
 
@@ -133,7 +134,10 @@ def a_resolver(world: World) -> tuple[CachedResolver, CountedStore, Ticks]:
     store, ticks = CountedStore(world.database), Ticks()
     store.questions, store.answered, store.gate = [], asyncio.Event(), asyncio.Event()
     store.gate.set()
-    resolver = CachedResolver(store, Dependencies(contracts=store), Reader(), clock=world.clock, now=ticks)
+    turns = Turns()
+    resolver = CachedResolver(
+        store, Dependencies(contracts=store, turns=turns), Reader(turns), clock=world.clock, now=ticks
+    )
     return resolver, store, ticks
 
 
