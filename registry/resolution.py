@@ -7,7 +7,7 @@ import time
 from asyncio import Future, get_running_loop, wait
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -94,6 +94,19 @@ class Resolver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """A question that the store is busy with."""
+
+    answer: Future[Found | BaseException]
+    changed: set[TenantId] = field(default_factory=set)
+    """Whose things have changed since it was put."""
+
+    def is_from_before(self, found: Found) -> bool:
+        """Whether what was found may have changed on its way. What is not visible to who asks changes nothing."""
+        return found is not None and found.contract.tenant in self.changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Remembered:
     found: Found
     until: float
@@ -123,7 +136,7 @@ class CachedResolver(Resolver):
         self._now = now
         self._known: OrderedDict[tuple[TenantId, Reference], _Remembered] = OrderedDict()
         self._num_characters = 0
-        self._asking: dict[tuple[TenantId, Reference], Future[Found | BaseException]] = {}
+        self._asking: dict[tuple[TenantId, Reference], _Asking] = {}
 
     def forget(self, tenant: TenantId) -> None:
         """Drop what the tenant was told, and what others were told of its shared contracts.
@@ -136,6 +149,8 @@ class CachedResolver(Resolver):
                 self._drop(key)
         for key in [key for key in self._asking if key[0] == tenant]:
             del self._asking[key]
+        for asking in self._asking.values():
+            asking.changed.add(tenant)
 
     async def _find(self, reference: Reference, viewer: TenantId) -> Found:
         key = (viewer, reference)
@@ -147,24 +162,25 @@ class CachedResolver(Resolver):
             asking = self._asking.get(key)
             if asking is None:
                 return await self._ask(key)
-            await wait({asking})  # not the future itself: one who leaves would cancel it for all
-            answer = asking.result()
-            if not isinstance(answer, BaseException):
+            await wait({asking.answer})  # not the future itself: one who leaves would cancel it for all
+            answer = asking.answer.result()
+            if not isinstance(answer, BaseException) and not asking.is_from_before(answer):
                 return answer
-            # Whoever asked was cancelled or failed; each of the others finds out for itself.
+            # Whoever asked was cancelled or failed, or asked too early; each of the others finds out for itself.
 
     async def _ask(self, key: tuple[TenantId, Reference]) -> Found:
-        asking: Future[Found | BaseException] = get_running_loop().create_future()
+        asking = _Asking(answer=get_running_loop().create_future())
         self._asking[key] = asking
         began = self._now()
         try:
             found = await super()._find(key[1], key[0])
         except BaseException as error:
-            asking.set_result(error)
+            asking.answer.set_result(error)
             raise
         else:
-            asking.set_result(found)
-            if self._asking.get(key) is asking:  # nothing was changed since the question was put
+            asking.answer.set_result(found)
+            # Unless something was changed since the question was put.
+            if self._asking.get(key) is asking and not asking.is_from_before(found):
                 self._keep(key, found, until=began + self._max_stale_seconds)
             return found
         finally:

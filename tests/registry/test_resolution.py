@@ -224,6 +224,32 @@ async def test_when_the_one_who_asks_leaves_another_asks() -> None:
         assert len(store.questions) == 2
 
 
+async def test_an_answer_to_another_tenant_that_was_on_its_way_when_things_changed_is_not_given_again() -> None:
+    async with a_registry() as world:
+        await world.register(STRING, visibility=Visibility.SHARED)
+        await world.register(INTEGER)
+        await moved(world, 1)
+        resolver, store, _ = a_resolver(world)
+        store.gate.clear()
+        early = asyncio.ensure_future(resolver.resolve("acme/invoice@canary", OTHER, serving=True))
+        hidden = asyncio.ensure_future(resolver.resolve("acme/nothing", OTHER, serving=True))
+        await store.answered.wait()
+        await moved(world, 2)
+        resolver.forget(ACME)
+        late = asyncio.ensure_future(resolver.resolve("acme/invoice@canary", OTHER, serving=True))
+        await asyncio.sleep(0)
+        store.gate.set()
+        assert (await early).revision.number == 1  # asked before, and told what was true then
+        assert (await late).revision.number == 2
+        assert (await resolver.resolve("acme/invoice@canary", OTHER, serving=True)).revision.number == 2
+        with pytest.raises(NotFoundError):
+            await hidden
+        asked = len(store.questions)
+        with pytest.raises(NotFoundError):
+            await resolver.resolve("acme/nothing", OTHER, serving=True)
+        assert len(store.questions) == asked, "what cannot be seen is remembered whatever its owner does"
+
+
 async def test_an_answer_that_was_on_its_way_when_things_changed_is_not_kept() -> None:
     async with a_registry() as world:
         await world.register(STRING)
