@@ -44,6 +44,15 @@ BOUNDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Patterns that hold all of a format, and more."""
 
+WIDER: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "uri": frozenset({"uri-reference", "iri", "iri-reference"}),
+        "uri-reference": frozenset({"iri-reference"}),
+        "iri": frozenset({"iri-reference"}),
+    }
+)
+"""Formats that hold all of another, because their grammars are the other's with more in it."""
+
 _SAMPLES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "date": ("2026-01-31", "0000-02-29", "1999-12-31"),

@@ -25,16 +25,21 @@ def exact_json(value: Fraction) -> int | Decimal | None:
     """The number as JSON writes it, if it has a finite decimal spelling of bearable length."""
     if value.denominator == 1:
         return value.numerator
+    places = _num_decimals(value)
+    if places > _MAX_DECIMALS:
+        return None
+    digits = value.numerator * 10**places // value.denominator
+    return Decimal((int(digits < 0), tuple(map(int, str(abs(digits)))), -places))
+
+
+def _num_decimals(value: Fraction) -> int:
+    """How many decimals the number has; more than are ever written, if they do not end."""
     rest, twos, fives = value.denominator, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
     while rest % 5 == 0:
         rest, fives = rest // 5, fives + 1
-    places = max(twos, fives)
-    if rest != 1 or places > _MAX_DECIMALS:
-        return None
-    digits = value.numerator * 10**places // value.denominator
-    return Decimal((int(digits < 0), tuple(map(int, str(abs(digits)))), -places))
+    return max(twos, fives) if rest == 1 else _MAX_DECIMALS + 1
 
 
 class _Numbers:
@@ -92,7 +97,9 @@ class _Numbers:
         width = high - low
         candidates = [Fraction(0), Fraction(1), Fraction(-1), Fraction(1, 2), low, high]
         candidates += [Fraction(floor(low) + k) for k in range(3)] + [Fraction(ceil(high) - k) for k in range(3)]
-        places = 10 ** max(1, len(str(ceil(1 / width))) + 1)
+        # With more decimals than any step has, a number is off all of them.
+        num_decimals = max((_num_decimals(off) for off in self._off), default=0)
+        places = 10 ** max(1, len(str(ceil(1 / width))) + 1, num_decimals + 1)
         near = Fraction(floor(low * places), places)
         candidates += [near + Fraction(k, places) for k in (1, 2, 3, 7)]
         candidates += [low + width * Fraction(k, 1024) for k in (512, 1, 1023, 331, 17, 613)]

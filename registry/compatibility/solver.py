@@ -15,6 +15,7 @@ from typing import Final
 from registry.compatibility.arrays import solve_array
 from registry.compatibility.budgeting import Spending
 from registry.compatibility.choices import branches, breadth, is_closed, is_forced
+from registry.compatibility.exclusions import split_exclusions
 from registry.compatibility.findings import Findings, Goal
 from registry.compatibility.formulas import (
     FALSE,
@@ -44,6 +45,8 @@ _TYPES: Final = (
     JsonType.NUMBER, JsonType.STRING, JsonType.BOOLEAN, JsonType.NULL, JsonType.ARRAY, JsonType.OBJECT,
 )  # fmt: skip
 """Scalars first: the shorter witness is the better one."""
+
+_COMPOSED: Final = (JsonType.ARRAY, JsonType.OBJECT)
 
 ASKED_PER_STEP: Final = 6
 """Evaluations of terms that cost about as much as one step."""
@@ -150,6 +153,11 @@ class Solver:
             if len(self.closings) < MAX_CLOSINGS:
                 self.closings[f"{json_type.value}: {outcome.reason}"] = None
             return outcome
+        if isinstance(outcome, Unsure) and json_type in _COMPOSED:
+            split = split_exclusions(grown.atoms, self.unlike)
+            if split is not None:
+                atoms, others = split
+                return self._explore(json_type, replace(grown, atoms=dict.fromkeys(atoms)), others)
         failing = list(grown.choices)
         if isinstance(outcome, Found):
             made = outcome.value

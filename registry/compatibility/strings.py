@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from registry.compatibility.alphabet import Alphabet
 from registry.compatibility.automata import DEAD, Automaton, PatternTooLargeError, State, WordList, sets_of
 from registry.compatibility.budgeting import Spending
-from registry.compatibility.format_samples import exact_format, format_bound, format_samples
+from registry.compatibility.format_samples import WIDER, exact_format, format_bound, format_samples
 from registry.compatibility.formulas import (
     Formula,
     InFormat,
@@ -46,6 +46,10 @@ def solve_string(atoms: Iterable[Formula], spending: Spending, holds: Holds) -> 
     contradicted = next((name for name in wish.formats if name in wish.off_formats), None)
     if contradicted is not None:
         return Empty(reason=f"no string is in the format {contradicted} and is not")
+    for name in wish.formats:
+        held = next((wider for wider in sorted(wish.off_formats) if wider in WIDER.get(name, ())), None)
+        if held is not None:
+            return Empty(reason=f"every string in the format {name} is in the format {held}")
     outcome = _without_formats(wish, spending)
     if isinstance(outcome, Empty) or not (wish.formats or wish.off_formats or wish.opaque):
         return outcome

@@ -162,6 +162,23 @@ def test_few_random_mutations_are_left_without_an_answer() -> None:
         ({"type": "string", "format": "uuid"},
          {"type": "string", "format": "uuid", "minLength": 36, "maxLength": 36},
          Safe, Safe),
+        # a format that another one holds
+        ({"type": "string", "format": "uri"}, {"type": "string", "format": "uri-reference"}, Unsafe, Safe),
+        # smaller steps than any candidate has decimals
+        ({"type": "number", "multipleOf": 1e-10}, {"type": "number"}, Unsafe, Safe),
+        # arrays and objects of which there are only so many, listed and described
+        ({"const": {}}, {"type": "object", "additionalProperties": False}, Safe, Safe),
+        ({"enum": [{}, {"a": None}]},
+         {"type": "object", "properties": {"a": {"type": "null"}}, "additionalProperties": False},
+         Safe, Safe),
+        ({"enum": [[], [True], [False]]}, {"type": "array", "items": {"type": "boolean"}, "maxItems": 1}, Safe, Safe),
+        ({"enum": [[], [True]]}, {"type": "array", "items": {"type": "boolean"}, "maxItems": 1}, Unsafe, Safe),
+        ({"enum": [{"a": [{"b": True}]}, {"a": [{"b": False}]}]},
+         {"type": "object", "required": ["a"], "additionalProperties": False, "properties": {
+             "a": {"type": "array", "minItems": 1, "maxItems": 1, "items": {
+                 "type": "object", "properties": {"b": {"type": "boolean"}}, "required": ["b"],
+                 "additionalProperties": False}}}},
+         Safe, Safe),
         # false beneath an optional member
         ({"type": "object", "properties": {"a": False}}, {"type": "object", "not": {"required": ["a"]}}, Safe, Safe),
         # equal items by pigeonhole

@@ -7,7 +7,7 @@ from gateway.validation.formats.table import FORMATS
 from registry.compatibility.alphabet import Alphabet, code_points
 from registry.compatibility.automata import Automaton, sets_of
 from registry.compatibility.budgeting import Spending
-from registry.compatibility.format_samples import BOUNDS, EXACT, exact_format, format_bound, format_samples
+from registry.compatibility.format_samples import BOUNDS, EXACT, WIDER, exact_format, format_bound, format_samples
 from registry.compatibility.formulas import Formula, InFormat, LongerOrEqual, Matches, OneOf, ShorterOrEqual
 from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure
 from registry.compatibility.strings import solve_string
@@ -160,3 +160,10 @@ def test_bounds_hold_the_judges_own_kind_of_extremes() -> None:
         for text in texts:
             if FORMATS[name](text):
                 assert _accepts(bound, text), (name, text)
+
+
+@given(st.text("aZ0:/?#[]@!%2F.é~ \ue000\U000e1000", max_size=9))
+def test_a_wider_format_holds_all_of_the_other(text: str) -> None:
+    for name, wider in WIDER.items():
+        for candidate in (text, *format_samples(name)):
+            assert not FORMATS[name](candidate) or all(FORMATS[other](candidate) for other in wider), candidate
