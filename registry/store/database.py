@@ -23,6 +23,9 @@ POOL_CONNECTIONS: Final = 15
 CHECKOUT_SECONDS: Final = 5.0
 CONNECT_SECONDS: Final = 5.0
 STATEMENT_SECONDS: Final = 10.0
+IDLE_SECONDS: Final = 15.0
+"""PostgreSQL ends a transaction from which nothing comes for so long, and with it the locks of a gateway that is frozen
+or cut off: what others write for its tenant waits on them."""
 WRITE_TURN_SECONDS: Final = 10.0
 """How long a writer of this process waits for those before it; SQLite has one writer at a time."""
 
@@ -155,7 +158,11 @@ def _engine(url: URL) -> AsyncEngine:
         return engine
     if backend != "postgresql":
         raise ValueError("only SQLite (sqlite+aiosqlite) and PostgreSQL (postgresql+asyncpg) are known")
-    settings = {"application_name": "schemagate", "jit": "off"}  # compiling a query costs more than these queries do
+    settings = {
+        "application_name": "schemagate",
+        "jit": "off",  # compiling a query costs more than these queries do
+        "idle_in_transaction_session_timeout": f"{round(IDLE_SECONDS * 1000)}ms",
+    }
     arguments: dict[str, Any] = {
         "timeout": CONNECT_SECONDS,
         "command_timeout": STATEMENT_SECONDS,

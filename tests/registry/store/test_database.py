@@ -20,6 +20,7 @@ from registry.store import database as database_module
 from registry.store import faults, sqlite
 from registry.store.database import Database
 from registry.store.faults import MAX_TRIES, TransientStoreError, mapped, retried
+from registry.store.ledger import lock_ledger
 from registry.store.promotions import PromotionStore
 from registry.store.signatures import SignatureStore
 from tests.postgres import Postgres, running_postgres
@@ -108,6 +109,26 @@ async def test_on_sqlite_what_was_acknowledged_is_on_the_disk(tmp_path: Path) ->
         "busy_timeout": 5000,
         "recursive_triggers": 1,
     }
+
+
+async def test_a_writer_that_falls_silent_does_not_hold_its_tenants_others_for_ever(
+    postgres: Postgres, postgres_template: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "IDLE_SECONDS", 0.5)
+    url = postgres.make_database(template=postgres_template)
+    async with opened(url) as frozen, opened(url) as other:
+
+        async def fall_silent() -> None:
+            async with frozen.database.writing() as session:
+                await lock_ledger(session, ACME)
+                made = await other.register(1)  # waits for the lock, until it is taken away
+                assert made.revision.number == 1
+                await session.execute(text(WRITE.format("too-late")))
+
+        with pytest.raises(StoreUnavailableError):
+            await fall_silent()
+        assert "too-late" not in await tenants(other)
+    postgres.drop_database(url)
 
 
 async def test_a_database_in_memory_serves_one_task_after_the_other() -> None:
