@@ -76,6 +76,17 @@ class PatternProfile:
     """Greatest product of the bounds of counted repeats within each other."""
 
 
+_WRITTEN_BY_NUMBER: Final = frozenset({0xAD, 0x2028, 0x2029, 0xFEFF})
+
+
+def is_written_plainly(code_point: int) -> bool:
+    """Whether a canonical text has a character beyond ASCII as it is, and not by its number.
+
+    The rule is fixed: what counts as printable grows with each edition of Unicode, and a digest must not.
+    """
+    return code_point > 0xA0 and not 0xD800 <= code_point <= 0xDFFF and code_point not in _WRITTEN_BY_NUMBER
+
+
 def complement(ranges: CodePointRanges) -> CodePointRanges:
     """Every other code point. `ranges` are sorted and apart."""
     gaps: list[tuple[int, int]] = []

@@ -19,6 +19,7 @@ from registry.pattern_syntax import (
     PatternProfile,
     Repeat,
     Sequence,
+    is_written_plainly,
 )
 
 MAX_PATTERN_DEPTH: Final = 128
@@ -112,5 +113,4 @@ def _code_point(code_point: int) -> str:
     character = chr(code_point)
     if character.isascii():
         return character if character.isalnum() or character in _PLAIN else f"\\x{{{code_point:X}}}"
-    is_surrogate = 0xD800 <= code_point <= 0xDFFF
-    return character if not is_surrogate and character.isprintable() else f"\\x{{{code_point:X}}}"
+    return character if is_written_plainly(code_point) else f"\\x{{{code_point:X}}}"

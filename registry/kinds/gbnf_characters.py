@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from registry.kinds.rust_patterns import merged_ranges
-from registry.pattern_syntax import Characters
+from registry.pattern_syntax import Characters, is_written_plainly
 
 _ESCAPE: Final = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([trn\\"\[\]\-]))')
 _CONTROLS: Final = {"t": "\t", "r": "\r", "n": "\n"}
@@ -59,7 +59,7 @@ def write_character(character: str, *, in_class: bool) -> str:
         return f"\\{character}"
     if in_class and character in "^-":
         return f"\\x{code_point:02X}"
-    if character.isprintable():
+    if 0x20 <= code_point < 0x7F or is_written_plainly(code_point):
         return character
     if code_point < 0x100:
         return f"\\x{code_point:02X}"

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.pattern_syntax import ANY, Anchor, Characters, Choice, PatternNode, Repeat, Sequence
+from registry.pattern_syntax import ANY, Anchor, Characters, Choice, PatternNode, Repeat, Sequence, is_written_plainly
 
 # Punctuation that may stand for itself everywhere, in a class and out of it.
 _PLAIN: Final = frozenset(" !\"#%',/:;<=>@_`&~")
@@ -68,8 +68,6 @@ def _characters(node: Characters) -> str:
 
 def _code_point(code_point: int) -> str:
     character = chr(code_point)
-    if character.isascii():
-        is_plain = character.isalnum() or character in _PLAIN
-    else:
-        is_plain = not 0xD800 <= code_point <= 0xDFFF and character.isprintable()
+    is_plain = character.isascii() and (character.isalnum() or character in _PLAIN)
+    is_plain = is_plain or is_written_plainly(code_point)
     return character if is_plain else f"\\u{{{code_point:X}}}"
