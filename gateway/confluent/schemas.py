@@ -101,12 +101,17 @@ async def get_schema_by_guid(request: Request, guid: str) -> Response:
     """A schema by its global id."""
     call = await admit(request, "schemas")
     refuse_formats(request.query_params)
-    revision_id = revision_id_of(guid)
-    found = {} if revision_id is None else await call.catalogue.subjects.store.named(call.tenant, [revision_id])
-    if revision_id not in found:
+    revision_id, store = revision_id_of(guid), call.catalogue.subjects.store
+    named = {} if revision_id is None else await store.named(call.tenant, [revision_id])
+    found = None
+    if revision_id in named:
+        # A draft is no version yet, and one that was permanently deleted none any more.
+        known = named[revision_id]
+        found = await store.version(call.tenant, known.subject, number=known.number, standing=Standing.ANY)
+    if found is None:
         raise no_schema(guid)
-    schema = await _schema_answer(call, found[revision_id])
-    schema["id"] = found[revision_id].schema_id
+    schema = await _schema_answer(call, found)
+    schema["id"] = found.schema_id
     return answer(call, schema)
 
 

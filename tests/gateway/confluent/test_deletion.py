@@ -1,6 +1,9 @@
 """Deleting: soft, then for good, with nothing ever destroyed and no number given out twice."""
 
+import uuid
 from pathlib import Path
+
+import httpx
 
 from tests.gateway.confluent.clients import INTEGER, STRING, closed, confluent_world, schema
 
@@ -35,6 +38,20 @@ async def test_a_deleted_version_is_gone_from_the_lists_and_stays_readable_by_id
         assert (await it.client.refused("delete_version", "s", "first")).numbers == (422, 42202)
         assert await it.client.ask("delete_version", "s", "latest") == 3
         assert (await it.client.ask("get_latest_version", "s")).version == 1
+
+
+async def test_a_guid_finds_what_an_id_finds(tmp_path: Path) -> None:
+    async with confluent_world(tmp_path) as it, httpx.AsyncClient(base_url=it.url) as http:
+        made = await it.client.ask("register_schema_full_response", "s", schema(closed(a=STRING)))
+        await it.client.ask("delete_version", "s", 1)
+        assert (await it.client.ask("get_schema_by_guid", made.guid)).schema_type == "JSON"
+        await it.client.ask("delete_version", "s", 1, permanent=True)
+        assert (await it.client.refused("get_schema", 1)).numbers == (404, 40403)
+        assert (await it.client.refused("get_schema_by_guid", made.guid)).numbers == (404, 40403)
+        body = {"name": "d", "schema": STRING, "state": "draft"}
+        draft = await http.post("/v1/contracts", json=body, headers={"Authorization": f"Bearer {it.key}"})
+        guid = str(uuid.UUID(draft.json()["revision"]["id"].removeprefix("rev_")))
+        assert (await it.client.refused("get_schema_by_guid", guid)).numbers == (404, 40403)
 
 
 async def test_a_deleted_subject_comes_back_under_the_next_number(tmp_path: Path) -> None:
