@@ -19,6 +19,8 @@ from registry.revision import RevisionState, Visibility
 from registry.text import canonical_json
 from tests.registry.world import ANN, INTEGER, OTHER, STRING, ZOE, a_registry, closed, pin
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 
 async def test_references_are_pinned_and_what_they_lead_to_cannot_be_retired() -> None:
     async with a_registry() as world:

@@ -12,6 +12,8 @@ from registry.revision import RevisionState, Visibility
 from registry.store.records import ContractChanges, UsageCount
 from tests.registry.world import ACME, ANN, INTEGER, OLGA, STRING, ZOE, a_registry, closed
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 ONE, TWO = RevisionNumber(1), RevisionNumber(2)
 NAME = ContractName("invoice")
 

@@ -8,6 +8,8 @@ from registry.errors import UndecidedError
 from registry.revision import RevisionState
 from tests.registry.world import ANN, a_registry
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 
 def growing(count: int) -> dict[str, list[int]]:
     return {"enum": list(range(count + 1))}

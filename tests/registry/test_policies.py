@@ -10,6 +10,8 @@ from registry.errors import ForbiddenError, InvalidNameError, PreconditionFailed
 from registry.identifiers import RevisionNumber
 from tests.registry.world import ACME, ANN, OLGA, OTHER, STRING, a_registry
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 
 async def test_nobody_has_set_the_default() -> None:
     async with a_registry() as world:

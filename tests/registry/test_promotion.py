@@ -26,6 +26,8 @@ from registry.promotion import Promoted, Proposed
 from registry.revision import Actor, Alias, ContractClass, Promotion, PromotionState, RevisionState
 from tests.registry.world import ACME, ANN, BEA, CARL, DAN, INTEGER, OLGA, STRING, ZOE, World, a_registry, an_actor
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 ONE, TWO, THREE = RevisionNumber(1), RevisionNumber(2), RevisionNumber(3)
 NARROW, WIDE, OTHER_WAY = {"type": "integer"}, {"type": ["integer", "string"]}, {"type": "boolean"}
 

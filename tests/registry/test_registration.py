@@ -26,6 +26,8 @@ from registry.revision import ContractClass, RevisionState, Visibility
 from registry.store.records import Sameness
 from tests.registry.world import ACME, ANN, CARL, INTEGER, OLGA, STRING, a_registry, an_actor, asked, closed
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 
 async def test_the_first_revision_makes_its_contract() -> None:
     async with a_registry() as world:

@@ -19,6 +19,8 @@ from registry.store.records import BareContract, ServedRevision
 from registry.turns import Turns
 from tests.registry.world import ACME, ANN, INTEGER, OTHER, STRING, ZOE, World, a_registry, closed, pin
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 
 async def moved(world: World, number: int, alias: str = "canary") -> None:
     await world.catalogue.promoter.promote(ANN, "invoice", alias, RevisionNumber(number))

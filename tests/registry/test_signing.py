@@ -22,6 +22,8 @@ from registry.revision import SignatureStatus
 from registry.signatures import sign, signing_payload
 from tests.registry.world import ACME, ANN, BEA, CARL, INTEGER, OLGA, OTHER, STRING, ZOE, a_registry, an_actor
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 ONE = RevisionNumber(1)
 
 

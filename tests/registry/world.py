@@ -151,10 +151,14 @@ def pin(name: str, number: int = 1) -> ByNumber:
     return ByNumber(name=ContractName(name), number=RevisionNumber(number))
 
 
+default_url = "sqlite+aiosqlite://"
+"""In memory; the fixture `each_database` puts a test's own database here."""
+
+
 @asynccontextmanager
-async def a_registry(url: str = "sqlite+aiosqlite://") -> AsyncIterator[World]:
+async def a_registry(url: str | None = None) -> AsyncIterator[World]:
     """A registry that is gone afterwards."""
-    database = await Database.open(url)
+    database = await Database.open(default_url if url is None else url)
     try:
         comparer, clock = InProcessComparer(), MovedClock()
         catalogue = open_catalogue(database, comparer, clock=clock)
