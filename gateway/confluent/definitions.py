@@ -38,7 +38,7 @@ async def read_registration(call: Call, subject: str) -> Registration:
     """
     request = read_schema_request(await call.body(), lenient=call.is_lenient)
     name = require_name(subject)
-    definition = await _parsed(request.text)
+    definition = await _parsed(call, request.text)
     return Registration(
         name=name,
         kind=ContractKind.JSON_SCHEMA,
@@ -62,11 +62,14 @@ def require_name(subject: str) -> ContractName:
     return name
 
 
-async def _parsed(text: str) -> JsonValue:
+async def _parsed(call: Call, text: str) -> JsonValue:
     def parse() -> JsonValue:
         return parse_json(text, max_bytes=_MAX_BYTES, max_nesting=_MAX_NESTING, bytes_limit_name="max_contract_bytes")
 
-    return parse() if len(text) <= _INLINE_CHARACTERS else await asyncio.to_thread(parse)
+    if len(text) <= _INLINE_CHARACTERS:
+        return parse()
+    async with call.services.turns.of(call.tenant):
+        return await asyncio.to_thread(parse)
 
 
 async def _references(call: Call, request: SchemaRequest, definition: JsonValue) -> Mapping[str, ByNumber]:

@@ -1,5 +1,7 @@
 """`POST /subjects/…`: registering a schema, and asking whether it is registered."""
 
+import asyncio
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -55,7 +57,8 @@ async def find_schema(request: Request, subject: str) -> Response:
     registration = await read_registration(call, subject)
     name = await require_subject(call, subject, standing=standing)
     store = call.catalogue.subjects.store
-    text = canonical_json(registration.definition)
+    async with call.services.turns.of(call.tenant):
+        text = await asyncio.to_thread(canonical_json, registration.definition)
     source = source_digest(registration.kind, text, dialect=None, references=registration.references)
     found = await store.version(call.tenant, name, standing=standing, source_digest=source)
     if found is None and normalize:

@@ -1,5 +1,6 @@
 """What machines and operators see: probes, models, metrics, audit lines, spans, and a process that stops."""
 
+import gc
 import json
 import os
 import re
@@ -11,12 +12,14 @@ from typing import Any
 
 import pytest
 import structlog
+import uvicorn
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from gateway import telemetry
+from gateway.__main__ import main as serve_gateway
 from gateway.stages import Stage
 from inference_node.protocol import NodeFault
 from tests.gateway.twins import (
@@ -211,3 +214,16 @@ def test_the_process_serves_without_its_neighbours_logs_json_and_stops_on_a_sign
         assert run.wait(30) in {0, -signal.SIGTERM}
     assert all("timestamp" in line for line in lines)
     assert not [line for line in lines if line["level"] == "error"]
+
+
+def test_what_was_imported_is_not_looked_through_for_garbage_while_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[int] = []
+    monkeypatch.setenv("SCHEMAGATE_GATEWAY_KEY_PEPPER", PEPPER)
+    monkeypatch.setattr(uvicorn.Server, "run", lambda _: served.append(gc.get_freeze_count()))
+    monkeypatch.setattr("gateway.__main__.made_from_settings", lambda make, prefix: make())
+    before = gc.get_freeze_count()
+    try:
+        serve_gateway()
+    finally:
+        gc.unfreeze()
+    assert served[0] > before

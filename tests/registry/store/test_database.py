@@ -114,9 +114,12 @@ async def test_on_sqlite_what_was_acknowledged_is_on_the_disk(tmp_path: Path) ->
 async def test_a_writer_that_falls_silent_does_not_hold_its_tenants_others_for_ever(
     postgres: Postgres, postgres_template: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_module, "IDLE_SECONDS", 0.5)
     url = postgres.make_database(template=postgres_template)
-    async with opened(url) as frozen, opened(url) as other:
+    async with AsyncExitStack() as stack:
+        other = await stack.enter_async_context(opened(url))
+        with monkeypatch.context() as changed:
+            changed.setattr(database_module, "IDLE_SECONDS", 1.0)
+            frozen = await stack.enter_async_context(opened(url))
 
         async def fall_silent() -> None:
             async with frozen.database.writing() as session:
