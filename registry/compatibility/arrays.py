@@ -228,8 +228,26 @@ class _Arrays:
                 case Empty() if is_uniform or isinstance(self._solver.solve(goal), Empty):
                     return Empty(reason=f"only {place} different items are possible" if items else outcome.reason)
                 case _:
-                    return Unsure(reason="different items were not found")
+                    return self._left_over(goals[:length]) or Unsure(reason="different items were not found")
         return self._unless_excluded(items, goals)
+
+    def _left_over(self, goals: list[frozenset[Wants]]) -> Empty | None:
+        """Each place that has one value left takes it from all others; where none is left, there is no such array."""
+        settled: set[int] = set()
+        num_settled = -1
+        while len(settled) > num_settled:
+            num_settled = len(settled)
+            for place in (at for at in range(len(goals)) if at not in settled):
+                outcome = self._solver.solve(goals[place])
+                if isinstance(outcome, Empty):
+                    return Empty(reason=f"the item {place} would have to equal another")
+                if not isinstance(outcome, Found):
+                    continue
+                other = self._solver.unlike(outcome.value)
+                if isinstance(self._solver.solve(goals[place] | {other}), Empty):
+                    settled.add(place)
+                    goals = [goal if at == place else goal | {other} for at, goal in enumerate(goals)]
+        return None
 
     def _unless_excluded(self, items: list[JsonValue], goals: list[frozenset[Wants]]) -> Outcome:
         if not self._excluded or value_text(items) not in self._excluded:

@@ -153,17 +153,17 @@ class Solver:
             if len(self.closings) < MAX_CLOSINGS:
                 self.closings[f"{json_type.value}: {outcome.reason}"] = None
             return outcome
-        if isinstance(outcome, Unsure) and json_type in _COMPOSED:
-            split = split_exclusions(grown.atoms, self.unlike)
-            if split is not None:
-                atoms, others = split
-                return self._explore(json_type, replace(grown, atoms=dict.fromkeys(atoms)), others)
         failing = list(grown.choices)
         if isinstance(outcome, Found):
             made = outcome.value
             failing = [choice for choice in failing if self.holds_all((choice,), made) is not True]
             if not failing and self.holds_all((*grown.wanted, *grown.atoms), made) is not True:
-                return Unsure(reason="a value that was made did not do")
+                outcome = Unsure(reason="a value that was made did not do")
+        if isinstance(outcome, Unsure) and json_type in _COMPOSED:
+            split = split_exclusions(grown.atoms, self.unlike)
+            if split is not None:
+                atoms, others = split
+                return self._explore(json_type, replace(grown, atoms=dict.fromkeys(atoms)), others)
         if not failing:
             return outcome
         chosen = min(failing, key=breadth)

@@ -179,6 +179,10 @@ def test_few_random_mutations_are_left_without_an_answer() -> None:
                  "type": "object", "properties": {"b": {"type": "boolean"}}, "required": ["b"],
                  "additionalProperties": False}}}},
          Safe, Safe),
+        ({"enum": [[], [None]]}, {"type": "array", "items": {"type": "null"}, "uniqueItems": True}, Safe, Safe),
+        ({"enum": [[True, False], [False, True]]},
+         {"type": "array", "items": {"type": "boolean"}, "minItems": 2, "uniqueItems": True},
+         Safe, Safe),
         # false beneath an optional member
         ({"type": "object", "properties": {"a": False}}, {"type": "object", "not": {"required": ["a"]}}, Safe, Safe),
         # equal items by pigeonhole
