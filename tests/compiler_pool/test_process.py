@@ -107,8 +107,10 @@ async def test_a_waiter_that_leaves_gives_its_turn_away() -> None:
 
 
 async def test_closing_leaves_no_process_and_no_waiter_behind() -> None:
+    others = {child.pid for child in psutil.Process().children()}
     pool = await _pool(2)
-    pids = [child.pid for child in psutil.Process().children()]
+    pids = {child.pid for child in psutil.Process().children()} - others
+    assert len(pids) == 2
     jobs = [asyncio.ensure_future(pool.run(b"sleep:60", budget=BUDGET, deadline_seconds=60)) for _ in range(4)]
     await _until(lambda: pool.num_queued == 2)
     await pool.close()
