@@ -23,13 +23,10 @@ from registry.naming import ByDigest, ByNumber
 from registry.parsing import parse_json
 from registry.reference_closure import FoundContract, ReferenceClosure, references_of
 from registry.revision import Dependency, Revision, RevisionState
-from registry.store.bounds import MAX_SOURCE_BYTES
+from registry.store.bounds import MAX_SOURCE_BYTES, MAX_SOURCE_NESTING
 from registry.store.contracts import ContractStore
 from registry.store.records import ServedRevision
 from registry.turns import Turns
-
-MAX_SOURCE_NESTING = 320
-"""As deep as any canonical text."""
 
 MAX_DEFINITION_BYTES = max(limits.contract.max_contract_bytes for limits in (TENANT, GOVERNED))
 """Of whichever class; the reader holds a contract against the limits of its own."""

@@ -5,12 +5,12 @@ import asyncio
 from policy.enforcement import EnforcementPolicy
 from policy.limits import ContractLimits
 from registry.contract import CanonicalContract, ContractKind, JsonValue
-from registry.dependencies import MAX_SOURCE_NESTING, Texts
+from registry.dependencies import Texts
 from registry.identifiers import TenantId
 from registry.parsing import parse_json
 from registry.reading import read_contract
 from registry.revision import Revision
-from registry.store.bounds import MAX_SOURCE_BYTES
+from registry.store.bounds import MAX_SOURCE_BYTES, MAX_SOURCE_NESTING
 from registry.turns import Turns
 
 

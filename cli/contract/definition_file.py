@@ -8,8 +8,7 @@ from typing import Final
 from cli.remote.exits import CommandError, Exit
 from cli.remote.files import read_json, read_text
 from registry.contract import ContractKind, JsonValue
-from registry.dependencies import MAX_SOURCE_NESTING
-from registry.store.bounds import MAX_SOURCE_BYTES
+from registry.store.bounds import MAX_SOURCE_BYTES, MAX_SOURCE_NESTING
 
 KINDS: Final[Mapping[str, ContractKind]] = {
     ".choice.json": ContractKind.CHOICE,
@@ -44,6 +43,9 @@ def stem_and_kind(file_name: str) -> tuple[str, ContractKind] | None:
 
 def read_definition(path: Path, kind: ContractKind | None = None) -> Definition:
     """The definition in a file, of `kind` or of the kind that its name says. Raises `CommandError`."""
+    if path.is_dir():
+        message = f"{path} is a folder, not one contract: name a file (`register` and `check` take a folder alone)"
+        raise CommandError(message, exit_code=Exit.USAGE, code="unusable_file")
     if kind is None:
         named = stem_and_kind(path.name)
         if named is None:

@@ -19,7 +19,6 @@ from cli.up.layout import InUseError, Layout, Ports, default_cache_dir, default_
 from cli.up.model import ModelPreparationError, prepare_model
 from cli.up.services import Service, embedded_services
 from cli.up.supervisor import Supervisor
-from gateway.auth.bootstrap import make_bootstrap_key
 
 _READY_SECONDS = 180.0
 """A cold start loads a model from disk on a slow machine; past this something is wrong."""
@@ -85,6 +84,8 @@ def up_command(
 
 
 def _run(layout: Layout, model_dir: Path | None, supervisor: Supervisor, say: Callable[[str], None]) -> None:
+    from gateway.auth.bootstrap import make_bootstrap_key  # no other command is to wait for a database library
+
     try:
         model_dir = prepare_model(layout.cache_dir, say) if model_dir is None else model_dir.absolute()
     except ModelPreparationError as error:

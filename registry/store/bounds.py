@@ -8,6 +8,8 @@ MAX_REVISIONS: Final = 10_000
 """Of one contract, retired ones included, since their numbers stay taken."""
 MAX_SOURCE_BYTES: Final = 1024 * 1024
 """Of one text, source or canonical; the limits of contracts are smaller."""
+MAX_SOURCE_NESTING: Final = 320
+"""As deep as any canonical text."""
 MAX_NOTE_CHARACTERS: Final = 1_000
 """Of a message, a reason, a description."""
 MAX_PAGE: Final = 100
