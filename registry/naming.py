@@ -25,6 +25,10 @@ _ALIAS: Final = re.compile(r"[a-z][a-z0-9._-]{0,63}", re.ASCII)
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 
+NAME_RULE: Final = "a letter or digit, then up to 127 letters, digits, '.', '_' and '-'"
+ALIAS_RULE: Final = "a lower-case letter, then up to 63 lower-case letters, digits, '.', '_' and '-'"
+"""`_NAME` and `_ALIAS` in words, for refusals."""
+
 RESERVED_NAMES: Final = frozenset({"explain", "diff", "check"})
 """Paths beside the contracts; a contract cannot be called so."""
 RESERVED_ALIASES: Final = frozenset({"latest"})

@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 from policy.roles import Action, Role, needed_roles
 from registry.errors import ForbiddenError, InvalidNameError, NotFoundError, TombstonedError
 from registry.identifiers import AliasName, ContractName, RevisionNumber
-from registry.naming import ByAlias, read_alias, read_name, read_reference
+from registry.naming import (
+    ALIAS_RULE,
+    NAME_RULE,
+    RESERVED_ALIASES,
+    RESERVED_NAMES,
+    ByAlias,
+    read_alias,
+    read_name,
+    read_reference,
+)
 from registry.revision import Actor, Contract
 from registry.store.contracts import ContractStore
 from registry.store.records import StoredRevision
@@ -37,7 +46,9 @@ def contract_name(text: str) -> ContractName:
     """Raises `InvalidNameError`."""
     name = read_name(text)
     if name is None:
-        raise InvalidNameError("a contract", text)
+        raise InvalidNameError(
+            "a contract", text, reason="the name is reserved" if text in RESERVED_NAMES else NAME_RULE
+        )
     return name
 
 
@@ -45,7 +56,8 @@ def alias_name(text: str) -> AliasName:
     """Raises `InvalidNameError`."""
     alias = read_alias(text)
     if alias is None:
-        raise InvalidNameError("an alias", text)
+        reason = "it is reserved for the highest number" if text in RESERVED_ALIASES else ALIAS_RULE
+        raise InvalidNameError("an alias", text, reason=reason)
     return alias
 
 

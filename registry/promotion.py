@@ -156,7 +156,11 @@ class Promoter:
         present = await self._existing_alias(contract, wanted)
         _check_version(present, expected_version=expected_version, must_be_new=False)
         if present.previous is None:
-            raise StateError("no_previous_revision", f"{contract.name}@{wanted} has named no other revision before")
+            message = (
+                f"{contract.name}@{wanted} has nothing to go back to: it was never moved, or went back last; "
+                "promote the revision that it is to name"
+            )
+            raise StateError("no_previous_revision", message)
         await self._proving.check_served(contract, wanted, present.previous, at=self._clock())
         moved = await self._contracts.move_alias(
             actor,

@@ -71,7 +71,7 @@ class Signing:
         at = self._clock()
         key = await self._store.key(actor.tenant, key_id)
         if key is None:
-            raise InvalidSignatureError(f"no key {key_id[:80]!r} is trusted here")
+            raise InvalidSignatureError(f"no key {key_id[:80]!r} is trusted here; an operator trusts keys")
         if not is_live(key, at):
             raise InvalidSignatureError(f"the key {key_id} is {'expired' if key.revoked_at is None else 'revoked'}")
         verify(b64decode(key.public_key, validate=True), signing_payload(revision), signature)

@@ -26,17 +26,18 @@ def usage_command(
     if as_json:
         print_json(answer.value)
     else:
-        table(
-            ("REVISION", "REQUESTS", "LAST USED"),
-            [
-                (
-                    str(each.number("revision")),
-                    str(each.number("requests")),
-                    moment(each.optional_text("last_used_at") or "never"),
-                )
-                for each in answer.each("revisions")
-            ],
-        )
+        rows = [
+            (
+                str(each.number("revision")),
+                str(each.number("requests")),
+                moment(each.optional_text("last_used_at") or "never"),
+            )
+            for each in answer.each("revisions")
+        ]
+        if rows:
+            table(("REVISION", "REQUESTS", "LAST USED"), rows)
+        else:
+            say("no request has named it")
         say()
         if is_safe:
             say("safe to retire", style="bold green")

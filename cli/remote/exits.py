@@ -36,7 +36,7 @@ class Exit(IntEnum):
     FORBIDDEN = 5
     """The key is missing or wrong, or may not do that."""
     TRY_AGAIN = 6
-    """The gateway does not answer, or has no time: nothing was decided."""
+    """The gateway does not answer, or has no time: nothing is known, not even whether a write was done."""
 
 
 class CommandError(Exception):

@@ -171,7 +171,8 @@ class Gateway:
 
     def _silent(self, error: Exception) -> CommandError:
         why = str(error) or type(error).__name__
-        return CommandError(f"{self.url} does not answer: {why}", exit_code=Exit.TRY_AGAIN, code="gateway_unreachable")
+        message = f"{self.url} does not answer: {why}; start it (`schemagate up`), or say where it is: SCHEMAGATE_URL"
+        return CommandError(message, exit_code=Exit.TRY_AGAIN, code="gateway_unreachable")
 
 
 def _read(response: httpx.Response) -> bytes:

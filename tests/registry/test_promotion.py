@@ -403,6 +403,7 @@ async def test_a_rollback_goes_back_once_and_forward_again_is_a_promotion() -> N
         with pytest.raises(StateError) as again:
             await world.catalogue.promoter.rollback(ANN, "invoice", "prod")
         assert again.value.code == "no_previous_revision"
+        assert "promote the revision" in str(again.value)
         assert await present(world) == 1
         assert (await proposed(world, TWO)).number == 2
 

@@ -39,6 +39,8 @@ def test_a_name_that_is_none_for_a_new_contract(site: Site, tmp_path: Path) -> N
     path = desk.file("i.json", INVOICE)
     for name in ("a b", "explain", "x" * 200, "é"):
         assert desk.contract("register", name, path).exit_code == 1
+    assert "a letter or digit, then" in desk.contract("register", "a b", path).output
+    assert "reserved" in desk.contract("register", "explain", path).output
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,16 @@ def test_a_file_that_is_no_json(site: Site, tmp_path: Path, content: bytes) -> N
         result = desk.contract(*words)
         assert result.exit_code == 1
         assert path in result.stderr
+
+
+def test_a_folder_is_no_contract(site: Site, tmp_path: Path) -> None:
+    desk = site.desk(tmp_path)
+    folder = tmp_path / "contracts"
+    folder.mkdir()
+    for words in (["register", "x", folder], ["check", "x", folder], ["diff", folder, folder]):
+        result = desk.contract(*map(str, words))
+        assert result.exit_code == 2
+        assert "is a folder" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["x.lark", "x.regex"])

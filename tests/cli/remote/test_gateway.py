@@ -72,6 +72,7 @@ def test_nobody_there_is_said_after_some_tries() -> None:
         said = end_of(lambda: gateway.get("/v1/x"))
     assert said.exit_code is Exit.TRY_AGAIN
     assert "http://gw does not answer" in str(said)
+    assert "SCHEMAGATE_URL" in str(said)
     assert len(script.asked) == MAX_TRIES
 
 
