@@ -43,6 +43,7 @@ from gateway.tasks import TaskOwner
 from gateway.usage import UsageCounter
 from gateway.validation.service import ValidationService
 from inference_node.client import NodeClient
+from policy.entitlement import Entitlements
 from registry.catalogue import open_catalogue
 from registry.errors import RegistryError
 from registry.measuring import Comparer
@@ -133,7 +134,8 @@ async def _open(
         stack.push_async_callback(comparisons.close)
         comparer = BoundedComparer(comparisons, seconds=settings.comparison_seconds)
     turns = Turns()
-    catalogue = open_catalogue(store.database, comparer, turns=turns)
+    entitlements = Entitlements(governed_tenants=frozenset(settings.governed_tenants))
+    catalogue = open_catalogue(store.database, comparer, turns=turns, entitlements=entitlements)
     usage = UsageCounter(catalogue.usage, metrics)
     stack.push_async_callback(usage.close)
     tasks = TaskOwner()
@@ -156,7 +158,9 @@ async def _open(
     )
     ledger = around.ledger or MemoryBudgetLedger.from_settings(settings)
     pipeline = Pipeline(
-        intake=ContractIntake(resolver=catalogue.resolver, memo_bytes=settings.contract_memo_bytes),
+        intake=ContractIntake(
+            resolver=catalogue.resolver, entitlements=entitlements, memo_bytes=settings.contract_memo_bytes
+        ),
         ledger=ledger,
         compiler=compiler,
         artifacts=artifacts,

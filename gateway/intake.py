@@ -17,9 +17,10 @@ from gateway.outcome import TakenContract
 from gateway.stages import Stage, StageClock
 from policy.capability import LLGUIDANCE_1_9_1, Plan, negotiate
 from policy.enforcement import EnforcementPolicy
+from policy.entitlement import Entitlements
 from policy.limits import GOVERNED, TENANT, LimitClass
 from registry.contract import CanonicalContract, ContractKind
-from registry.errors import MAX_REJECTIONS, ContractRejectedError, RegistryError
+from registry.errors import MAX_REJECTIONS, ContractRejectedError, RegistryError, StateError
 from registry.json_schema import read_json_schema
 from registry.resolution import Resolver
 from registry.revision import ContractClass, ResolvedRevision, Revision, SignatureStatus, Visibility
@@ -46,8 +47,9 @@ GOVERNED_PARTITION = TenantPartition("governed")
 class ContractIntake:
     """Takes contracts in."""
 
-    def __init__(self, *, resolver: Resolver, memo_bytes: int) -> None:
+    def __init__(self, *, resolver: Resolver, entitlements: Entitlements, memo_bytes: int) -> None:
         self._resolver = resolver
+        self._entitlements = entitlements
         self._memo: BoundedCache[bytes, CanonicalContract] = BoundedCache(max_bytes=memo_bytes)
 
     async def take(
@@ -94,7 +96,7 @@ class ContractIntake:
                 f"contracts of kind `{revision.kind}` are kept here but not generated under; `json_schema` is",
                 param=named.param,
             )
-        limits = GOVERNED if resolved.contract.contract_class is ContractClass.GOVERNED else TENANT
+        limits = self._limits(resolved, named.param)
         address = _address("revision", caller.partition, revision.revision_id, limits.name)
         known = self._memo.get(address)
         if known is None:
@@ -109,6 +111,15 @@ class ContractIntake:
             partition=GOVERNED_PARTITION if _is_common(resolved) else caller.partition,
             resolved=resolved,
         )
+
+    def _limits(self, resolved: ResolvedRevision, param: str) -> LimitClass:
+        """The limits of the contract's class, as long as the installation still grants it to the owner."""
+        if resolved.contract.contract_class is not ContractClass.GOVERNED:
+            return TENANT
+        if self._entitlements.may_govern(resolved.contract.tenant):
+            return GOVERNED
+        message = "this installation no longer lets its owner have governed contracts"
+        raise ContractLookupError(StateError("governed_not_allowed", message), param=param)
 
     async def _canonical(self, revision: Revision, limits: LimitClass, caller: Caller, param: str) -> CanonicalContract:
         try:

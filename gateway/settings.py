@@ -43,6 +43,10 @@ class GatewaySettings(BaseSettings):
     key_pepper: SecretStr
     """Keys the digests of API keys and the tenants' cache partitions. Changing it disables every key. No default."""
 
+    governed_tenants: Annotated[tuple[str, ...], NoDecode] = ()
+    """Tenants whose policy may allow governed contracts, comma separated; `*` for all. They run under larger limits,
+    and the shared ones among them share artifacts between tenants: not a tenant's own to grant."""
+
     max_body_bytes: int = Field(default=_MIB, ge=1024)
     """A larger body is 413 and is not read."""
     max_body_nesting: int = Field(default=64, ge=8, le=256)
@@ -76,7 +80,7 @@ class GatewaySettings(BaseSettings):
     unique_contracts_per_minute: int = Field(default=1_000, ge=1)
     """Per tenant: distinct contract digests; one-off schemas are what fills a compiler."""
 
-    @field_validator("node_urls", mode="before")
+    @field_validator("node_urls", "governed_tenants", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value

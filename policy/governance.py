@@ -29,6 +29,7 @@ class RegistryPolicy:
     compatibility: str | None = None
     """A Confluent level that every registration must meet; None: reported natively, BACKWARD on the façade."""
     allow_governed: bool = False
-    """Whether this tenant may register governed contracts, which run under the larger limits."""
+    """Whether this tenant wants governed contracts, which run under the larger limits; the installation has to grant
+    them as well (`policy.entitlement`)."""
     protected_aliases: frozenset[str] = frozenset({"prod"})
     """Aliases to which signature, safety and second person apply; other aliases move freely."""

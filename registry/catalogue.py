@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from policy.entitlement import NO_ENTITLEMENTS, Entitlements
 from registry.comparison import Comparisons
 from registry.dependencies import Dependencies
 from registry.examination import Examiner
@@ -59,6 +60,7 @@ def open_catalogue(
     clock: Clock = utc_now,
     max_stale_seconds: float = MAX_STALE_SECONDS,
     turns: Turns | None = None,
+    entitlements: Entitlements = NO_ENTITLEMENTS,
 ) -> Catalogue:
     """The services over an open database; closing it remains its owner's business.
 
@@ -74,7 +76,12 @@ def open_catalogue(
     measuring = Measuring(contracts, comparer)
     resolver = CachedResolver(contracts, dependencies, reader, clock=clock, max_stale_seconds=max_stale_seconds)
     examiner = Examiner(
-        contracts=contracts, policies=policies, dependencies=dependencies, measuring=measuring, reader=reader
+        contracts=contracts,
+        policies=policies,
+        dependencies=dependencies,
+        measuring=measuring,
+        reader=reader,
+        entitlements=entitlements,
     )
     registrar = Registrar(contracts, examiner, resolver, clock=clock)
     proving = Proving(

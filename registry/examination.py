@@ -6,6 +6,7 @@ The order is that of cost and of blame: whose the name is, then the text, then w
 import asyncio
 from dataclasses import dataclass
 
+from policy.entitlement import Entitlements
 from policy.governance import RegistryPolicy
 from policy.limits import GOVERNED, TENANT, LimitClass
 from policy.roles import Action
@@ -71,12 +72,14 @@ class Examiner:
         dependencies: Dependencies,
         measuring: Measuring,
         reader: Reader,
+        entitlements: Entitlements,
     ) -> None:
         self._contracts = contracts
         self._policies = policies
         self._dependencies = dependencies
         self._measuring = measuring
         self._reader = reader
+        self._entitlements = entitlements
 
     async def examine(
         self,
@@ -136,8 +139,11 @@ class Examiner:
                 description=registration.description,
             )
             contract_class = contract.contract_class
-        if contract_class is ContractClass.GOVERNED and not policy.allow_governed:
-            raise StateError("governed_not_allowed", "the tenant's policy allows no governed contracts")
+        if contract_class is ContractClass.GOVERNED:
+            if not self._entitlements.may_govern(actor.tenant):
+                raise StateError("governed_not_allowed", "this installation lets the tenant have no governed contracts")
+            if not policy.allow_governed:
+                raise StateError("governed_not_allowed", "the tenant's policy allows no governed contracts")
         limits = GOVERNED if contract_class is ContractClass.GOVERNED else TENANT
         return Place(contract=contract, policy=policy, limits=limits)
 

@@ -256,6 +256,15 @@ async def test_governed_contracts_take_the_tenants_leave_and_have_larger_limits(
         assert revision.number == 1
 
 
+async def test_what_the_installation_does_not_grant_a_tenant_cannot_grant_itself() -> None:
+    async with a_registry(governed="another") as world:
+        await world.set_policy(allow_governed=True)
+        with pytest.raises(StateError, match="installation") as refused:
+            await world.register(STRING, contract_class=ContractClass.GOVERNED)
+        assert refused.value.code == "governed_not_allowed"
+        await world.register(STRING)
+
+
 async def test_names_are_for_ones_own_team() -> None:
     finance = an_actor("fay", Role.AUTHOR, team="finance")
     sales = an_actor("sam", Role.AUTHOR, team="sales")

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gateway.compatibility.judges import GatewayJudges
+from policy.entitlement import EVERY_TENANT, Entitlements
 from policy.governance import RegistryPolicy
 from policy.roles import ALL_ROLES, Role
 from registry.audit import AuditEvent
@@ -156,12 +157,14 @@ default_url = "sqlite+aiosqlite://"
 
 
 @asynccontextmanager
-async def a_registry(url: str | None = None) -> AsyncIterator[World]:
+async def a_registry(url: str | None = None, *, governed: str = EVERY_TENANT) -> AsyncIterator[World]:
     """A registry that is gone afterwards."""
     database = await Database.open(default_url if url is None else url)
     try:
         comparer, clock = InProcessComparer(), MovedClock()
-        catalogue = open_catalogue(database, comparer, clock=clock)
+        catalogue = open_catalogue(
+            database, comparer, clock=clock, entitlements=Entitlements(governed_tenants=frozenset({governed}))
+        )
         yield World(database=database, catalogue=catalogue, comparer=comparer, clock=clock)
     finally:
         await database.close()

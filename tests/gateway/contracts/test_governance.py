@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from registry.audit_chain import Intact
 from registry.audit_export import verify_export
-from tests.gateway.contracts.world import INVOICE, WIDER, Registry, error_of, registry
+from tests.gateway.contracts.world import INVOICE, NARROWER, WIDER, Registry, error_of, registry
 from tests.gateway.twins import NodeTwin, PoolTwin, chat, says
 
 CHAT = "/v1/chat/completions"
@@ -106,7 +106,7 @@ async def test_a_governed_shared_signed_and_promoted_contract_is_one_artifact_fo
     private, pool = Ed25519PrivateKey.generate(), PoolTwin()
     large = INVOICE | {"properties": {f"p{number}": {"type": "integer"} for number in range(150)}, "required": []}
     async with (
-        registry(tmp_path, pool=pool, node=NodeTwin(script=lambda _: says("{}"))) as here,
+        registry(tmp_path, pool=pool, node=NodeTwin(script=lambda _: says("{}")), governed_tenants="local") as here,
         here.holding(principal="approver", roles=["approver"]) as approver,
         here.holding(tenant="other", roles=["caller"]) as there,
     ):
@@ -135,6 +135,17 @@ async def test_a_governed_shared_signed_and_promoted_contract_is_one_artifact_fo
     assert {request.limits for request in pool.requests} == {"governed"}
     assert [request.tenant_partition for request in pool.requests].count("governed") == 1
     assert explained.json()["limit_class"] == "governed"
+
+
+async def test_a_governed_contract_is_not_served_where_the_installation_no_longer_grants_it(tmp_path: Path) -> None:
+    async with registry(tmp_path, governed_tenants="local, another") as here:
+        await here.ask("PUT", "/v1/policy", {"allow_governed": True})
+        await here.register(**{"class": "governed"})
+    async with registry(tmp_path, governed_tenants="another") as here:
+        explained = await here.ask("POST", "/v1/contracts/explain", {"contract": "invoice@1"})
+        registered = await here.ask("POST", "/v1/contracts", {"name": "invoice", "schema": NARROWER})
+    assert error_of(explained) == (409, "governed_not_allowed")
+    assert error_of(registered) == (409, "governed_not_allowed")
 
 
 async def test_a_policy_changes_under_its_etag(tmp_path: Path) -> None:
