@@ -29,6 +29,15 @@ or cut off: what others write for its tenant waits on them."""
 WRITE_TURN_SECONDS: Final = 10.0
 """How long a writer of this process waits for those before it; SQLite has one writer at a time."""
 
+_DRIVERS: Final = {
+    "sqlite": "sqlite+aiosqlite",
+    "sqlite+aiosqlite": "sqlite+aiosqlite",
+    "postgres": "postgresql+asyncpg",
+    "postgresql": "postgresql+asyncpg",
+    "postgresql+asyncpg": "postgresql+asyncpg",
+}
+"""By how a URL begins. Where it names no driver it means ours, and not the one that the library would look for."""
+
 
 class Database:
     """SQLite or PostgreSQL behind one pair of context managers."""
@@ -148,16 +157,17 @@ def make_engine(url: str) -> AsyncEngine:
 
 
 def _engine(url: URL) -> AsyncEngine:
-    backend = url.get_backend_name()
-    if backend == "sqlite":
+    if url.drivername not in _DRIVERS:
+        known = "SQLite (sqlite+aiosqlite:///file) and PostgreSQL (postgresql+asyncpg://user@host/name)"
+        raise ValueError(f"{url.drivername} is not known: only {known} are")
+    url = url.set(drivername=_DRIVERS[url.drivername])
+    if url.get_backend_name() == "sqlite":
         _refuse_unless_it_can_be_made(url.database)
         is_file = url.database not in {None, "", ":memory:"}
         pool: dict[str, Any] = _pool() if is_file else {}
         engine = create_async_engine(url, connect_args={"timeout": CONNECT_SECONDS}, **pool)
         prepare_sqlite(engine)
         return engine
-    if backend != "postgresql":
-        raise ValueError("only SQLite (sqlite+aiosqlite) and PostgreSQL (postgresql+asyncpg) are known")
     settings = {
         "application_name": "schemagate",
         "jit": "off",  # compiling a query costs more than these queries do

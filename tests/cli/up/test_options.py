@@ -83,9 +83,19 @@ def test_keys_of_an_embedded_installation_need_no_settings(tmp_path: Path, monke
     assert f"{key_id}\tacme\trevoked" in listed
 
 
-@pytest.mark.parametrize("url", ["sqlite:///x.db", "sqlite+aiosqlite:////proc/nowhere/x.db", "nonsense"])
+@pytest.mark.parametrize("url", ["sqlite+pysqlite:///x.db", "sqlite+aiosqlite:////proc/nowhere/x.db", "nonsense"])
 def test_a_database_that_cannot_be_used_is_one_line(url: str) -> None:
     result = runner.invoke(app, ["key", "list", "--database-url", url])
     assert result.exit_code == 1
     assert result.stderr.startswith("the database cannot be used: ")
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_database_that_cannot_be_used_is_said_with_what_could_be() -> None:
+    environment = {
+        "SCHEMAGATE_GATEWAY_DATABASE_URL": "postgresql+psycopg2://localhost/x",
+        "SCHEMAGATE_GATEWAY_KEY_PEPPER": "a pepper only for tests",
+    }
+    result = runner.invoke(app, ["key", "list"], env=environment)
+    assert result.exit_code == 1
+    assert "postgresql+asyncpg" in result.stderr

@@ -18,7 +18,7 @@ from registry.errors import InvalidNameError, StoreUnavailableError
 from registry.identifiers import ContractName, PromotionId, RevisionId, SchemaId, SigningKeyId
 from registry.store import database as database_module
 from registry.store import faults, sqlite
-from registry.store.database import Database
+from registry.store.database import Database, make_engine
 from registry.store.faults import MAX_TRIES, TransientStoreError, mapped, retried
 from registry.store.ledger import lock_ledger
 from registry.store.promotions import PromotionStore
@@ -146,9 +146,9 @@ async def test_a_database_in_memory_serves_one_task_after_the_other() -> None:
     [
         "",
         "no url",
-        "sqlite:///file.db",
+        "sqlite+pysqlite:///file.db",
         "mysql+aiomysql://localhost/x",
-        "postgresql://localhost/x",
+        "postgresql+psycopg2://localhost/x",
         "sqlite+aiosqlite:////no/such/directory/file.db",
         "postgresql+asyncpg://nobody@127.0.0.1:1/nothing",
         "postgresql+asyncpg://nobody@/nothing?host=/no/such/socket",
@@ -157,6 +157,20 @@ async def test_a_database_in_memory_serves_one_task_after_the_other() -> None:
 async def test_what_cannot_be_opened_is_unavailable(url: str) -> None:
     with pytest.raises(StoreUnavailableError):
         await Database.open(url)
+
+
+async def test_a_url_that_names_no_driver_means_ours(database_url: str) -> None:
+    kind, plus, rest = database_url.partition("+")
+    bare = f"{kind}:{rest.partition(':')[2]}"
+    assert plus
+    async with opened(bare) as world:
+        await world.database.ping()
+
+
+def test_a_driver_that_is_not_ours_is_named_with_those_that_are() -> None:
+    with pytest.raises(StoreUnavailableError) as refused:
+        make_engine("postgresql+psycopg2://localhost/x")
+    assert "postgresql+asyncpg" in str(refused.value.__cause__)
 
 
 async def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
