@@ -27,7 +27,10 @@ _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 
 NAME_RULE: Final = "a letter or digit, then up to 127 letters, digits, '.', '_' and '-'"
 ALIAS_RULE: Final = "a lower-case letter, then up to 63 lower-case letters, digits, '.', '_' and '-'"
-"""`_NAME` and `_ALIAS` in words, for refusals."""
+REFERENCE_RULE: Final = (
+    "write name, name@alias, name@number, name@sha256:… or sha256:…, with owner/ before a name if need be"
+)
+"""What `_NAME`, `_ALIAS` and `read_reference` ask for, in words for refusals."""
 
 RESERVED_NAMES: Final = frozenset({"explain", "diff", "check"})
 """Paths beside the contracts; a contract cannot be called so."""

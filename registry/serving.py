@@ -5,7 +5,7 @@ from datetime import datetime
 from registry.errors import InvalidNameError, NotFoundError, SignatureRequiredError, StateError, TombstonedError
 from registry.governing import demands_of
 from registry.identifiers import TenantId
-from registry.naming import ByAlias, ByDigest, ByNumber, Reference, read_reference
+from registry.naming import REFERENCE_RULE, ByAlias, ByDigest, ByNumber, Reference, read_reference
 from registry.revision import ResolvedRevision, RevisionState, SignatureStatus
 from registry.signatures import status_of
 from registry.store.records import BareContract, ServedRevision
@@ -15,7 +15,7 @@ def as_reference(reference: str | Reference) -> Reference:
     """Raises `InvalidNameError`."""
     read = read_reference(reference) if isinstance(reference, str) else reference
     if read is None:
-        raise InvalidNameError("a reference to a contract", str(reference))
+        raise InvalidNameError("a reference to a contract", str(reference), reason=REFERENCE_RULE)
     return read
 
 

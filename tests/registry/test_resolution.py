@@ -84,7 +84,7 @@ async def test_what_is_missing_is_named() -> None:
             with pytest.raises(NotFoundError) as missing:
                 await resolve(text, ACME, serving=True)
             assert missing.value.what == what
-        with pytest.raises(InvalidNameError):
+        with pytest.raises(InvalidNameError, match="name@alias"):
             await resolve("in voice", ACME, serving=True)
 
 
