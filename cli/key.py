@@ -57,17 +57,8 @@ def _run(database_url: str | None, work: "Callable[[KeyStore], Awaitable[_Result
     try:
         return asyncio.run(run())
     except StoreUnavailableError as error:
-        typer.echo(f"the database cannot be used: {_innermost(error)}", err=True)
+        typer.echo(f"the database cannot be used: {error.reason}", err=True)
         raise typer.Exit(1) from error
-
-
-def _innermost(error: BaseException) -> str:
-    """What the driver or the system said, in one line: those above it say only that there is no answer."""
-    said = str(error)
-    while error.__cause__ is not None:
-        error = error.__cause__
-        said = str(error) or said
-    return said.splitlines()[0]
 
 
 def _embedded() -> Layout:

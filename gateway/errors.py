@@ -157,6 +157,16 @@ class StoreUnavailableError(GatewayError):
     def __init__(self) -> None:
         super().__init__("the gateway's database does not answer; ask again")
 
+    @property
+    def reason(self) -> str:
+        """What the driver or the system said, in one line: for whoever runs the gateway, never for callers."""
+        error: BaseException = self
+        said = str(error)
+        while error.__cause__ is not None:
+            error = error.__cause__
+            said = str(error) or said
+        return said.splitlines()[0]
+
 
 class BudgetRefusedError(GatewayError):
     """A tenant's own limit. `retry_after_seconds` is None where waiting a little does not help."""

@@ -216,9 +216,35 @@ def test_the_process_serves_without_its_neighbours_logs_json_and_stops_on_a_sign
     assert not [line for line in lines if line["level"] == "error"]
 
 
-def test_what_was_imported_is_not_looked_through_for_garbage_while_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("sqlite+aiosqlite:////nowhere/at/all/gateway.db", "/nowhere/at/all is not a directory"),
+        ("postgresql://nobody@127.0.0.1:1/none", "127.0.0.1"),
+        ("mongodb://localhost", "mongodb"),
+    ],
+)
+def test_the_process_says_in_one_line_that_its_database_cannot_be_used(url: str, said: str) -> None:
+    environment = os.environ | {
+        "SCHEMAGATE_GATEWAY_PORT": "0",
+        "SCHEMAGATE_GATEWAY_KEY_PEPPER": PEPPER,
+        "SCHEMAGATE_GATEWAY_DATABASE_URL": url,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway"], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("SCHEMAGATE_GATEWAY_DATABASE_URL: the database cannot be used: ")
+    assert said in line
+
+
+def test_what_was_imported_is_not_looked_through_for_garbage_while_it_serves(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     served: list[int] = []
     monkeypatch.setenv("SCHEMAGATE_GATEWAY_KEY_PEPPER", PEPPER)
+    monkeypatch.setenv("SCHEMAGATE_GATEWAY_DATABASE_URL", f"sqlite+aiosqlite:///{tmp_path / 'gateway.db'}")
     monkeypatch.setattr(uvicorn.Server, "run", lambda _: served.append(gc.get_freeze_count()))
     monkeypatch.setattr("gateway.__main__.made_from_settings", lambda make, prefix: make())
     before = gc.get_freeze_count()

@@ -14,8 +14,7 @@ from gateway.errors import InvalidRequestError, RequestFault
 from gateway.query import Query
 from registry.comparison import InlineDefinition, Side
 from registry.contract import JsonValue
-from registry.errors import InvalidNameError
-from registry.naming import read_reference
+from registry.serving import as_reference
 
 router = APIRouter()
 
@@ -39,10 +38,7 @@ async def compare_contracts(request: Request) -> Response:
 def _side(sent: JsonValue, param: str) -> tuple[Side, str | None]:
     """What is to be compared, and where its text stands if it was sent along."""
     if isinstance(sent, str):
-        reference = read_reference(sent)
-        if reference is None:
-            raise InvalidNameError("a reference to a contract", sent)
-        return reference, None
+        return as_reference(sent), None
     if not isinstance(sent, dict):
         message = f"`{param}` is a reference such as `invoice@prod`, or an object with `kind` and `schema`"
         raise InvalidRequestError(RequestFault.INVALID_TYPE, message, param=param)

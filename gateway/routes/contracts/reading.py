@@ -15,10 +15,11 @@ from gateway.contract_members import (
 from gateway.query import PAGE, Query, etag
 from gateway.visible import visible_contract
 from registry.contract import ContractKind
-from registry.errors import InvalidNameError, NotFoundError
+from registry.errors import NotFoundError
 from registry.identifiers import TeamName, TenantId
-from registry.naming import ByAlias, ByNumber, read_reference
+from registry.naming import ByAlias, ByNumber
 from registry.revision import RevisionState
+from registry.serving import as_reference
 from registry.store.records import ContractQuery
 
 router = APIRouter()
@@ -55,9 +56,7 @@ async def get_contract(request: Request, reference: str) -> Response:
     call = await begin(request, "contracts_get")
     query = Query(request, "owner", "include_retired")
     spelled = call.spelled(reference)
-    read = read_reference(spelled)
-    if read is None:
-        raise InvalidNameError("a reference to a contract", spelled)
+    read = as_reference(spelled)
     if isinstance(read, ByAlias) and read.is_bare:
         return await _contract(call, spelled, retired=query.flag("include_retired"))
     if isinstance(read, ByNumber) and query.flag("include_retired"):
