@@ -1,4 +1,4 @@
-"""Moving aliases: who may, what has to be shown, and what is asked again before a proposal is applied."""
+"""Moving aliases: who may, and what has to be shown."""
 
 import asyncio
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from policy.governance import PromotionSafety
-from policy.roles import Role
 from registry.audit import AuditAction
 from registry.contract import ContractKind
 from registry.errors import (
@@ -15,40 +14,18 @@ from registry.errors import (
     InvalidNameError,
     NotFoundError,
     PreconditionFailedError,
-    SecondPersonError,
     SignatureRequiredError,
     StateError,
     TombstonedError,
     UndecidedError,
 )
-from registry.identifiers import AliasName, ContractName, PromotionId, RevisionNumber, SigningKeyId
+from registry.identifiers import ContractName, RevisionNumber
 from registry.promotion import Promoted, Proposed
-from registry.revision import Actor, Alias, ContractClass, Promotion, PromotionState, RevisionState
-from tests.registry.world import ACME, ANN, BEA, CARL, DAN, INTEGER, OLGA, STRING, ZOE, World, a_registry, an_actor
+from registry.revision import ContractClass, RevisionState
+from tests.registry.promoting import NARROW, ONE, OTHER_WAY, THREE, TWO, WIDE, moved, present, proposed
+from tests.registry.world import ACME, ANN, BEA, INTEGER, OLGA, STRING, a_registry
 
 pytestmark = pytest.mark.usefixtures("each_database")
-
-ONE, TWO, THREE = RevisionNumber(1), RevisionNumber(2), RevisionNumber(3)
-NARROW, WIDE, OTHER_WAY = {"type": "integer"}, {"type": ["integer", "string"]}, {"type": "boolean"}
-
-
-async def moved(world: World, number: RevisionNumber, *, alias: str = "prod", actor: Actor = ANN) -> Alias:
-    """Move the alias at once."""
-    result = await world.catalogue.promoter.promote(actor, "invoice", alias, number)
-    assert isinstance(result, Promoted), result
-    return result.alias
-
-
-async def proposed(world: World, number: RevisionNumber, *, alias: str = "prod", actor: Actor = ANN) -> Promotion:
-    """Propose to move the alias."""
-    result = await world.catalogue.promoter.promote(actor, "invoice", alias, number, reason="please")
-    assert isinstance(result, Proposed), result
-    return result.promotion
-
-
-async def present(world: World, alias: str = "prod") -> RevisionNumber | None:
-    found = await world.catalogue.contracts.alias(ACME, ContractName("invoice"), AliasName(alias))
-    return None if found is None else found.number
 
 
 async def test_an_alias_moves_and_remembers_where_it_was() -> None:
@@ -221,30 +198,6 @@ async def test_a_signature_dies_with_its_keys_term() -> None:
             await world.catalogue.resolver.resolve("invoice", ACME, serving=True)
 
 
-async def test_a_second_person_is_neither_author_nor_proposer() -> None:
-    async with a_registry() as world:
-        await world.set_policy(two_person_promotion=True)
-        await world.register(STRING, actor=DAN)
-        promotion = await proposed(world, ONE)
-        assert promotion.state is PromotionState.PROPOSED
-        assert await present(world) is None
-        approve = world.catalogue.promoter.approve
-        for actor in (ANN, CARL, OLGA):
-            with pytest.raises(ForbiddenError):
-                await approve(actor, promotion.promotion_id)
-        with pytest.raises(SecondPersonError):
-            await approve(DAN, promotion.promotion_id)
-        with pytest.raises(SecondPersonError):
-            await approve(an_actor("ann", Role.APPROVER), promotion.promotion_id)
-        assert (await approve(BEA, promotion.promotion_id, reason="good")).number == 1
-        assert await present(world) == 1
-        with pytest.raises(StateError) as decided:
-            await approve(BEA, promotion.promotion_id)
-        assert decided.value.code == "promotion_decided"
-        # Other aliases move freely.
-        await moved(world, ONE, alias="canary")
-
-
 async def test_every_alias_of_a_governed_contract_takes_signature_and_second_person() -> None:
     async with a_registry() as world:
         await world.set_policy(allow_governed=True, protected_aliases=frozenset())
@@ -255,157 +208,6 @@ async def test_every_alias_of_a_governed_contract_takes_signature_and_second_per
         promotion = await proposed(world, ONE, alias="canary")
         await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
         assert await present(world, "canary") == 1
-
-
-async def _waiting(world: World, **policy: object) -> tuple[Promotion, SigningKeyId]:
-    """Revision 1 is behind `prod`, and revision 2 is proposed and signed."""
-    await world.register(NARROW)
-    await world.register({"type": "integer", "maximum": 5})
-    await world.register({"type": "integer", "maximum": 3})
-    await moved(world, ONE)
-    key = await world.trust()
-    await world.sign(2, key)
-    rules: dict[str, Any] = {"two_person_promotion": True, "require_signature": True, **policy}
-    await world.set_policy(**rules)
-    return await proposed(world, TWO), key
-
-
-async def test_a_revision_retired_since_the_proposal_is_not_promoted() -> None:
-    async with a_registry() as world:
-        promotion, _ = await _waiting(world)
-        await world.catalogue.lifecycle.tombstone_revision(ANN, "invoice", TWO, reason="")
-        with pytest.raises(TombstonedError):
-            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
-        assert await present(world) == 1
-
-
-async def test_a_revision_at_its_sunset_since_the_proposal_is_not_promoted() -> None:
-    async with a_registry() as world:
-        promotion, _ = await _waiting(world)
-        await world.catalogue.lifecycle.set_state(ANN, "invoice", TWO, RevisionState.SUNSET, reason="")
-        with pytest.raises(StateError):
-            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
-
-
-async def test_a_key_revoked_since_the_proposal_signs_no_more() -> None:
-    async with a_registry() as world:
-        promotion, key = await _waiting(world)
-        await world.catalogue.signing.revoke_key(OLGA, key, reason="stolen")
-        with pytest.raises(SignatureRequiredError):
-            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
-
-
-async def test_an_alias_moved_since_the_proposal_is_another_question() -> None:
-    async with a_registry() as world:
-        promotion, key = await _waiting(world)
-        await world.sign(3, key)
-        other = await proposed(world, THREE)
-        await world.catalogue.promoter.approve(BEA, other.promotion_id)
-        with pytest.raises(PreconditionFailedError):
-            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
-        assert await present(world) == 3
-
-
-async def test_an_alias_moved_away_and_back_since_the_proposal_is_another_question_too() -> None:
-    async with a_registry() as world:
-        promotion, _ = await _waiting(world)
-        await world.set_policy()
-        await moved(world, THREE)
-        await world.catalogue.promoter.rollback(ANN, "invoice", "prod")
-        await world.set_policy(two_person_promotion=True)
-        with pytest.raises(PreconditionFailedError):
-            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
-
-
-async def test_an_alias_dropped_or_made_since_the_proposal_is_another_question() -> None:
-    async with a_registry() as world:
-        promotion, _ = await _waiting(world)
-        await world.catalogue.promoter.drop(OLGA, "invoice", "prod")
-        with pytest.raises(PreconditionFailedError):
-            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
-        first, second = await proposed(world, TWO), await proposed(world, TWO, actor=DAN)
-        await world.catalogue.promoter.approve(BEA, first.promotion_id)
-        with pytest.raises(PreconditionFailedError):
-            await world.catalogue.promoter.approve(BEA, second.promotion_id)
-
-
-async def test_a_policy_tightened_since_the_proposal_holds() -> None:
-    async with a_registry() as world:
-        promotion, _ = await _waiting(world)
-        await world.set_policy(two_person_promotion=True, promotion_safety=PromotionSafety.PRODUCER_SAFE)
-        with pytest.raises(IncompatibleError):
-            await world.catalogue.promoter.approve(BEA, promotion.promotion_id)
-        with pytest.raises(ForbiddenError):
-            await world.catalogue.promoter.approve(BEA, promotion.promotion_id, override=True)
-        both = an_actor("pia", Role.APPROVER, Role.OPERATOR)
-        assert (await world.catalogue.promoter.approve(both, promotion.promotion_id, override=True)).number == 2
-        applied = [e for e in await world.events() if e.action is AuditAction.PROMOTION_APPLIED]
-        assert "regardless" in applied[-1].details
-
-
-async def test_proposals_are_turned_down_by_approvers_and_taken_back_by_who_made_them() -> None:
-    async with a_registry() as world:
-        promotion, _ = await _waiting(world)
-        promoter = world.catalogue.promoter
-        with pytest.raises(ForbiddenError):
-            await promoter.reject(ANN, promotion.promotion_id)
-        with pytest.raises(ForbiddenError):
-            await promoter.withdraw(DAN, promotion.promotion_id)
-        assert (await promoter.withdraw(ANN, promotion.promotion_id)).state is PromotionState.WITHDRAWN
-        second = await proposed(world, TWO)
-        assert (await promoter.reject(BEA, second.promotion_id, reason="no")).state is PromotionState.REJECTED
-        third = await proposed(world, TWO)
-        assert (await promoter.withdraw(OLGA, third.promotion_id)).state is PromotionState.WITHDRAWN
-        waiting = await promoter.promotions(CARL, state=PromotionState.PROPOSED)
-        assert waiting.items == ()
-        assert len((await promoter.promotions(CARL)).items) == 3
-        assert await present(world) == 1
-
-
-async def test_another_tenants_proposals_are_not_there() -> None:
-    async with a_registry() as world:
-        promotion, _ = await _waiting(world)
-        promoter = world.catalogue.promoter
-        for promotion_id in (promotion.promotion_id, PromotionId("prm_" + "0" * 32)):
-            for ask in (promoter.promotion, promoter.approve, promoter.reject, promoter.withdraw):
-                with pytest.raises(NotFoundError, match=promotion_id):
-                    await ask(ZOE, promotion_id)
-        assert (await promoter.promotions(ZOE)).items == ()
-
-
-async def test_a_rollback_waits_for_nobody_and_asks_for_no_proof() -> None:
-    async with a_registry() as world:
-        await world.register(NARROW)
-        await world.register(WIDE)
-        await moved(world, ONE)
-        await moved(world, TWO)
-        await world.set_policy(two_person_promotion=True, promotion_safety=PromotionSafety.BOTH)
-        rollback = world.catalogue.promoter.rollback
-        with pytest.raises(ForbiddenError):
-            await rollback(CARL, "invoice", "prod")
-        with pytest.raises(PreconditionFailedError):
-            await rollback(BEA, "invoice", "prod", expected_version=1)
-        back = await rollback(BEA, "invoice", "prod", expected_version=2, reason="outage")
-        assert (back.number, back.previous, back.version) == (1, None, 3)
-        last = (await world.events())[-1]
-        assert last.details["previous"] == 2
-        assert (last.action, last.actor, last.details["reason"]) == (AuditAction.ALIAS_ROLLED_BACK, "bea", "outage")
-
-
-async def test_a_rollback_goes_back_once_and_forward_again_is_a_promotion() -> None:
-    async with a_registry() as world:
-        await world.register(NARROW)
-        await world.register(WIDE)
-        await moved(world, ONE)
-        await moved(world, TWO)
-        await world.set_policy(two_person_promotion=True)
-        await world.catalogue.promoter.rollback(BEA, "invoice", "prod", reason="it broke")
-        with pytest.raises(StateError) as again:
-            await world.catalogue.promoter.rollback(ANN, "invoice", "prod")
-        assert again.value.code == "no_previous_revision"
-        assert "promote the revision" in str(again.value)
-        assert await present(world) == 1
-        assert (await proposed(world, TWO)).number == 2
 
 
 @pytest.mark.parametrize("rule", [{"two_person_promotion": True}, {"promotion_safety": PromotionSafety.CONSUMER_SAFE}])
@@ -422,19 +224,6 @@ async def test_an_alias_is_not_dropped_to_be_made_anew_without_what_it_asks_for(
         await world.catalogue.promoter.drop(ANN, "invoice", "canary")
         await world.catalogue.promoter.drop(OLGA, "invoice", "prod")
         assert await present(world) is None
-
-
-async def test_a_proposal_that_is_sent_twice_is_one() -> None:
-    async with a_registry() as world:
-        await world.register(NARROW)
-        await world.set_policy(two_person_promotion=True)
-        first, second = await proposed(world, ONE), await proposed(world, ONE)
-        assert second == first
-        assert (await proposed(world, ONE, actor=DAN)).promotion_id != first.promotion_id
-        await world.catalogue.promoter.withdraw(ANN, first.promotion_id)
-        assert (await proposed(world, ONE)).promotion_id != first.promotion_id
-        actions = [event.action for event in await world.events()]
-        assert actions.count(AuditAction.PROMOTION_PROPOSED) == 3
 
 
 async def test_what_policy_asks_for_by_the_end_of_a_long_comparison_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -472,30 +261,6 @@ async def test_a_key_that_is_revoked_during_a_long_comparison_signs_no_more(monk
         with pytest.raises(SignatureRequiredError):
             await world.catalogue.promoter.promote(ANN, "invoice", "prod", TWO)
         assert await present(world) == 1
-
-
-async def test_a_rollback_asks_that_there_is_something_to_serve_there() -> None:
-    async with a_registry() as world:
-        await world.register(NARROW)
-        await world.register(WIDE)
-        rollback = world.catalogue.promoter.rollback
-        with pytest.raises(NotFoundError):
-            await rollback(ANN, "invoice", "prod")
-        await moved(world, ONE)
-        with pytest.raises(StateError) as first:
-            await rollback(ANN, "invoice", "prod")
-        assert first.value.code == "no_previous_revision"
-        await moved(world, TWO)
-        await world.set_policy(require_signature=True)
-        with pytest.raises(SignatureRequiredError):
-            await rollback(ANN, "invoice", "prod")
-        await world.set_policy()
-        await world.catalogue.lifecycle.set_state(ANN, "invoice", ONE, RevisionState.SUNSET, reason="")
-        with pytest.raises(StateError):
-            await rollback(ANN, "invoice", "prod")
-        await world.catalogue.lifecycle.tombstone_revision(ANN, "invoice", ONE, reason="")
-        with pytest.raises(TombstonedError):
-            await rollback(ANN, "invoice", "prod")
 
 
 @pytest.mark.parametrize("alias", ["latest", "", "Prod", "1", "a" * 65, "a b"])
