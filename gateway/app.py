@@ -182,6 +182,7 @@ async def _open(
         ),
         metrics=metrics,
         tasks=tasks,
+        usage=usage,
         turns=turns,
     )
 

@@ -19,6 +19,7 @@ from gateway.record import RequestRecord
 from gateway.settings import GatewaySettings
 from gateway.stages import Stage
 from gateway.tasks import TaskOwner
+from gateway.usage import UsageCounter
 from registry.catalogue import Catalogue
 from registry.contract import JsonValue
 from registry.turns import Turns
@@ -41,6 +42,7 @@ class Services:
     readiness: ReadinessProbe
     metrics: GatewayMetrics
     tasks: TaskOwner
+    usage: UsageCounter
     turns: Turns
     """At what takes processor time beside the event loop."""
 

@@ -44,6 +44,7 @@ class UsageCounter:
         self._metrics = metrics
         self._now = now
         self._counts: dict[tuple[RevisionId, date], tuple[int, datetime]] = {}
+        self._writing = asyncio.Lock()
 
     def count(self, revision_id: RevisionId) -> None:
         """One request has been given to a node under this revision."""
@@ -56,25 +57,26 @@ class UsageCounter:
         self._counts[key] = (1 if known is None else known[0] + 1, at)
 
     async def flush(self) -> None:
-        """Write down what was counted so far; what cannot be written is counted on."""
-        while self._counts:
-            batch = dict(list(self._counts.items())[:_MAX_BATCH])
-            for key in batch:
-                del self._counts[key]
-            try:
-                await self._ledger.add(
-                    [
-                        UsageCount(revision_id=revision_id, day=day, num_requests=number, last_used_at=at)
-                        for (revision_id, day), (number, at) in batch.items()
-                    ]
-                )
-            except RegistryError as error:
-                self._take_back(batch)
-                _log.warning("usage could not be written down", why=str(error))
-                return
-            except BaseException:
-                self._take_back(batch)
-                raise
+        """Write down what was counted so far, after a flush under way; what cannot be written is counted on."""
+        async with self._writing:
+            while self._counts:
+                batch = dict(list(self._counts.items())[:_MAX_BATCH])
+                for key in batch:
+                    del self._counts[key]
+                try:
+                    await self._ledger.add(
+                        [
+                            UsageCount(revision_id=revision_id, day=day, num_requests=number, last_used_at=at)
+                            for (revision_id, day), (number, at) in batch.items()
+                        ]
+                    )
+                except RegistryError as error:
+                    self._take_back(batch)
+                    _log.warning("usage could not be written down", why=str(error))
+                    return
+                except BaseException:
+                    self._take_back(batch)
+                    raise
 
     def _take_back(self, batch: dict[tuple[RevisionId, date], tuple[int, datetime]]) -> None:
         for key, (number, at) in batch.items():

@@ -94,6 +94,8 @@ async def contract_usage(request: Request, name: str) -> Response:
     """Who uses a contract of one's own, and whether it could be retired."""
     call = await begin(request, "contracts_usage")
     Query(request, "owner")
+    # Whoever asks whether it is safe to retire is told of the request before theirs, too.
+    await call.services.usage.flush()
     report = await call.catalogue.lifecycle.usage(call.actor, call.spelled(name))
     return answer(
         UsageAnswer(
