@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
+from registry.algebra.terms import Term, TermId, Terms
 from registry.compatibility.changes import ChangeKind
 from registry.compatibility.places import (
     Draft,
@@ -11,7 +12,6 @@ from registry.compatibility.places import (
     with_keyword_of,
     without_child,
 )
-from registry.compatibility.terms import Term, TermId, Terms
 from registry.contract import JsonValue
 
 _K: Final = ChangeKind

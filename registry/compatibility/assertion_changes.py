@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
+from registry.algebra.terms import Terms
 from registry.compatibility.changes import ChangeKind
 from registry.compatibility.places import Draft, Place, with_keyword_of
-from registry.compatibility.terms import Terms
 from registry.contract import JsonValue
 from registry.text import canonical_json, value_text
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Final
 
+from registry.algebra.terms import UnreadableContractError
 from registry.compatibility.changes import Change, ChangeKind, Changes, Effect
 from registry.compatibility.document_schemas import DocumentSchema, NotComparableError, document_schema
 from registry.compatibility.reviewing import Review, review_schemas
 from registry.compatibility.schema_comparison import SchemaPair
-from registry.compatibility.terms import UnreadableContractError
 from registry.compatibility.text_changes import text_changes
 from registry.compatibility.verdicts import (
     Answer,

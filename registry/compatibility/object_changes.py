@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from registry.algebra.terms import Term, Terms
 from registry.compatibility.assertion_changes import shown
 from registry.compatibility.changes import ChangeKind
 from registry.compatibility.places import (
@@ -14,7 +15,6 @@ from registry.compatibility.places import (
     without_assertion,
     without_child,
 )
-from registry.compatibility.terms import Term, Terms
 from registry.contract import JsonValue
 
 _K: Final = ChangeKind

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from registry.algebra.terms import Term, TermId, Terms
 from registry.compatibility.changes import ChangeKind
-from registry.compatibility.terms import Term, TermId, Terms
 from registry.contract import JsonValue
 from registry.pointers import join
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from registry.algebra.outcomes import Empty, Found, Outcome
+from registry.algebra.terms import Term, TermId
 from registry.compatibility.applicator_changes import applicator_changes
 from registry.compatibility.assertion_changes import assertion_changes
 from registry.compatibility.changes import Change, ChangeKind, Changes, Effect, Example, NoExample
 from registry.compatibility.object_changes import object_changes
-from registry.compatibility.outcomes import Empty, Found, Outcome
 from registry.compatibility.places import Draft, Place, at, rebuilt
 from registry.compatibility.schema_comparison import SchemaPair
-from registry.compatibility.terms import Term, TermId
 from registry.compatibility.verdicts import Allowed, Direction, NoVerdict
 from registry.contract import JsonValue
 from registry.text import canonical_json

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from registry.compatibility.budgeting import BudgetSpentError, Spending
-from registry.compatibility.formulas import Wants
-from registry.compatibility.keyword_formulas import KeywordFormulas
-from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure
-from registry.compatibility.solver import Solver
-from registry.compatibility.terms import TermId, Terms
-from registry.compatibility.truth import Ternary, Truth
+from registry.algebra.budgeting import BudgetSpentError, Spending
+from registry.algebra.formulas import Wants
+from registry.algebra.keyword_formulas import KeywordFormulas
+from registry.algebra.outcomes import Empty, Found, Outcome, Unsure
+from registry.algebra.solver import Solver
+from registry.algebra.terms import TermId, Terms
+from registry.algebra.truth import Ternary, Truth
 from registry.compatibility.variations import hints, names_in, variations
 from registry.compatibility.verdicts import (
     Allowed,
@@ -36,7 +36,7 @@ from registry.text import canonical_json
 
 _MAX_SEEDS: Final = 6
 """Documents that are varied."""
-_BUDGET_WORDS: Final = "of the comparison was reached"
+_BUDGET_WORDS: Final = "of the budget was reached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Final
 
-from registry.compatibility.format_samples import format_samples
-from registry.compatibility.terms import Term, TermId, Terms
+from registry.algebra.format_samples import format_samples
+from registry.algebra.terms import Term, TermId, Terms
 from registry.contract import JsonValue
 from registry.text import value_text
 

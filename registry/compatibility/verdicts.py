@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
+from registry.algebra.budgeting import SolverBudget
 from registry.contract import JsonValue
 
 
@@ -109,16 +110,8 @@ class JudgePreparation(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonBudget:
-    """What one comparison may cost. No clock: the same contracts give the same answer on any machine."""
+class ComparisonBudget(SolverBudget):
+    """What one comparison may cost."""
 
-    max_steps: int = 100_000
-    """Goals, cases and automaton states together; about 50,000 a second."""
-    max_depth: int = 72
-    """Values within each other that are solved for at once; the registry allows 64."""
-    max_automaton_states: int = 3_000
-    """Of one pattern's automaton, before several are run together."""
     max_candidates: int = 1_500
     """Documents that are made and judged where proof and construction have both failed."""
-    max_witness_bytes: int = 256 * 1024
-    """Longer documents are not shown."""

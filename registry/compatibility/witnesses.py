@@ -35,7 +35,7 @@ def checked(value: JsonValue, sides: Sides, direction: Direction, *, max_bytes: 
     text = canonical_json(value)
     document = text.encode()
     if len(document) > max_bytes:
-        return Unknown(reason=UnknownReason.BUDGET, message="`max_witness_bytes` of the comparison was reached")
+        return Unknown(reason=UnknownReason.BUDGET, message="`max_witness_bytes` of the budget was reached")
     is_consumer = direction is Direction.CONSUMER_SAFE
     inner, outer = (sides.new_judge, sides.old_judge) if is_consumer else (sides.old_judge, sides.new_judge)
     allowed = inner.judge(document)

@@ -9,9 +9,9 @@ import pytest
 
 from policy.enforcement import EnforcementPolicy
 from policy.limits import GOVERNED
-from registry.compatibility.alphabet import Alphabet
-from registry.compatibility.automata import POSITIONS_PER_STEP, Automaton, sets_of
-from registry.compatibility.budgeting import Spending
+from registry.algebra.alphabet import Alphabet
+from registry.algebra.automata import POSITIONS_PER_STEP, Automaton, sets_of
+from registry.algebra.budgeting import Spending
 from registry.compatibility.comparison import Comparison, ContractText, compare
 from registry.compatibility.schema_comparison import SchemaPair
 from registry.compatibility.verdicts import ComparisonBudget, Direction, Safe, Unknown, UnknownReason, Unsafe

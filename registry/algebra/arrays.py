@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from registry.compatibility.formulas import (
+from registry.algebra.formulas import (
     EachItem,
     Formula,
     ItemsAtLeast,
@@ -15,9 +15,9 @@ from registry.compatibility.formulas import (
     Unsettled,
     Wants,
 )
-from registry.compatibility.objects import MemberSolver
-from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure, worst
-from registry.compatibility.terms import TermId
+from registry.algebra.objects import MemberSolver
+from registry.algebra.outcomes import Empty, Found, Outcome, Unsure, worst
+from registry.algebra.terms import TermId
 from registry.contract import JsonValue
 from registry.text import value_text
 

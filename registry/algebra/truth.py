@@ -5,8 +5,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from registry.compatibility.evaluated import settled
-from registry.compatibility.formulas import (
+from registry.algebra.evaluated import settled
+from registry.algebra.formulas import (
     All,
     Any,
     AtLeast,
@@ -40,8 +40,8 @@ from registry.compatibility.formulas import (
     Unsettled,
     Wants,
 )
-from registry.compatibility.keyword_formulas import KeywordFormulas, type_of
-from registry.compatibility.terms import TermId, Terms
+from registry.algebra.keyword_formulas import KeywordFormulas, type_of
+from registry.algebra.terms import TermId, Terms
 from registry.contract import JsonValue
 from registry.errors import UnsupportedPatternError
 from registry.pattern_program import pattern_program

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Final
 
-from registry.compatibility.formulas import (
+from registry.algebra.formulas import (
     TRUE,
     All,
     Cases,
@@ -21,7 +21,7 @@ from registry.compatibility.formulas import (
     Unsettled,
     Wants,
 )
-from registry.compatibility.terms import Term, TermId, Terms
+from registry.algebra.terms import Term, TermId, Terms
 
 MAX_CONDITIONS: Final = 6
 """Conditional subschemas of one keyword: twice the cases for each."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from registry.compatibility.alphabet import Alphabet
-from registry.compatibility.budgeting import BudgetSpentError, Spending
+from registry.algebra.alphabet import Alphabet
+from registry.algebra.budgeting import BudgetSpentError, Spending
 from registry.pattern_syntax import Anchor, Characters, Choice, PatternNode, Repeat, Sequence
 
 State: TypeAlias = int

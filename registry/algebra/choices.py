@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from registry.compatibility.formulas import All, Any, Atom, Cases, ExactlyOne, Formula, Wants, negated
-from registry.compatibility.terms import TermId
+from registry.algebra.formulas import All, Any, Atom, Cases, ExactlyOne, Formula, Wants, negated
+from registry.algebra.terms import TermId
 
 
 def is_closed(part: Formula, wanted: dict[Wants, None], atoms: dict[Atom, None]) -> bool:

@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import ceil, floor, lcm
 from typing import Final
 
-from registry.compatibility.formulas import AtLeast, AtMost, Formula, Multiple, OneOf
-from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure
+from registry.algebra.formulas import AtLeast, AtMost, Formula, Multiple, OneOf
+from registry.algebra.outcomes import Empty, Found, Outcome, Unsure
 from registry.contract import JsonValue
 from registry.text import value_text
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from registry.compatibility.formulas import (
+from registry.algebra.formulas import (
     FALSE,
     Any,
     Atom,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from policy.limits import UNLIMITED
-from registry.compatibility.keyword_formulas import KeywordFormulas
+from registry.algebra.keyword_formulas import KeywordFormulas
+from registry.algebra.terms import Terms
+from registry.algebra.truth import Truth
 from registry.compatibility.schema_comparison import FormatJudges
-from registry.compatibility.terms import Terms
-from registry.compatibility.truth import Truth
 from registry.errors import ContractRejectedError
 from tests.conftest import ROOT
 from tests.registry.compatibility.comparing import JUDGES

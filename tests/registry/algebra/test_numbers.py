@@ -5,9 +5,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.compatibility.formulas import AtLeast, AtMost, Formula, Multiple, OneOf
-from registry.compatibility.numbers import exact_json, solve_number
-from registry.compatibility.outcomes import Empty, Found
+from registry.algebra.formulas import AtLeast, AtMost, Formula, Multiple, OneOf
+from registry.algebra.numbers import exact_json, solve_number
+from registry.algebra.outcomes import Empty, Found
 
 _QUARTERS = st.integers(-12, 12).map(lambda n: Fraction(n, 4))
 _STEPS = st.sampled_from([Fraction(n, d) for n in (1, 2, 3, 5) for d in (1, 2, 4)])

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from registry.compatibility.alphabet import Alphabet
-from registry.compatibility.automata import DEAD, Automaton, PatternTooLargeError, State, WordList, sets_of
-from registry.compatibility.budgeting import Spending
-from registry.compatibility.format_samples import WIDER, exact_format, format_bound, format_samples
-from registry.compatibility.formulas import (
+from registry.algebra.alphabet import Alphabet
+from registry.algebra.automata import DEAD, Automaton, PatternTooLargeError, State, WordList, sets_of
+from registry.algebra.budgeting import Spending
+from registry.algebra.format_samples import WIDER, exact_format, format_bound, format_samples
+from registry.algebra.formulas import (
     Formula,
     InFormat,
     LongerOrEqual,
@@ -21,8 +21,8 @@ from registry.compatibility.formulas import (
     OneOf,
     ShorterOrEqual,
 )
-from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure
-from registry.compatibility.truth import Ternary
+from registry.algebra.outcomes import Empty, Found, Outcome, Unsure
+from registry.algebra.truth import Ternary
 from registry.errors import UnsupportedPatternError
 from registry.full_match import full_match_tree
 from registry.parsing import parse_json

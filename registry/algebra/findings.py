@@ -7,8 +7,8 @@ empty hands on what it rests on itself.
 
 from typing import TypeAlias
 
-from registry.compatibility.formulas import Wants
-from registry.compatibility.outcomes import Empty, Outcome
+from registry.algebra.formulas import Wants
+from registry.algebra.outcomes import Empty, Outcome
 
 Goal: TypeAlias = frozenset[Wants]
 

@@ -4,14 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.validation.formats.table import FORMATS
-from registry.compatibility.alphabet import Alphabet, code_points
-from registry.compatibility.automata import Automaton, sets_of
-from registry.compatibility.budgeting import Spending
-from registry.compatibility.format_samples import BOUNDS, EXACT, WIDER, exact_format, format_bound, format_samples
-from registry.compatibility.formulas import Formula, InFormat, LongerOrEqual, Matches, OneOf, ShorterOrEqual
-from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure
-from registry.compatibility.strings import solve_string
-from registry.compatibility.truth import Ternary, finds
+from registry.algebra.alphabet import Alphabet, code_points
+from registry.algebra.automata import Automaton, sets_of
+from registry.algebra.budgeting import Spending
+from registry.algebra.format_samples import BOUNDS, EXACT, WIDER, exact_format, format_bound, format_samples
+from registry.algebra.formulas import Formula, InFormat, LongerOrEqual, Matches, OneOf, ShorterOrEqual
+from registry.algebra.outcomes import Empty, Found, Outcome, Unsure
+from registry.algebra.strings import solve_string
+from registry.algebra.truth import Ternary, finds
 from registry.compatibility.verdicts import ComparisonBudget
 from registry.full_match import full_match_tree
 from registry.keywords import KNOWN_FORMATS

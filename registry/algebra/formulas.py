@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from registry.compatibility.terms import TermId
+from registry.algebra.terms import TermId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from registry.compatibility.weights import Weights
+from registry.algebra.weights import Weights
 from registry.contract import JsonValue
 from registry.text import canonical_json
 from tests.registry.reading import parsed

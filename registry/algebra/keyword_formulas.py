@@ -6,8 +6,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
-from registry.compatibility.evaluated import unevaluated_formula
-from registry.compatibility.formulas import (
+from registry.algebra.evaluated import unevaluated_formula
+from registry.algebra.formulas import (
     FALSE,
     TRUE,
     All,
@@ -38,7 +38,7 @@ from registry.compatibility.formulas import (
     Wants,
     negated,
 )
-from registry.compatibility.terms import Term, TermId, Terms
+from registry.algebra.terms import Term, TermId, Terms
 from registry.contract import JsonValue
 from registry.text import value_text
 

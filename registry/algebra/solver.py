@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from registry.compatibility.arrays import solve_array
-from registry.compatibility.budgeting import Spending
-from registry.compatibility.choices import branches, breadth, is_closed, is_forced
-from registry.compatibility.exclusions import split_exclusions
-from registry.compatibility.findings import Findings, Goal
-from registry.compatibility.formulas import (
+from registry.algebra.arrays import solve_array
+from registry.algebra.budgeting import Spending
+from registry.algebra.choices import branches, breadth, is_closed, is_forced
+from registry.algebra.exclusions import split_exclusions
+from registry.algebra.findings import Findings, Goal
+from registry.algebra.formulas import (
     FALSE,
     TRUE,
     All,
@@ -30,14 +30,14 @@ from registry.compatibility.formulas import (
     Wants,
     negated,
 )
-from registry.compatibility.keyword_formulas import JsonType, KeywordFormulas
-from registry.compatibility.numbers import solve_number
-from registry.compatibility.objects import solve_object
-from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure, worst
-from registry.compatibility.strings import solve_string
-from registry.compatibility.terms import Terms
-from registry.compatibility.truth import Ternary, Truth, all_of
-from registry.compatibility.weights import Weights
+from registry.algebra.keyword_formulas import JsonType, KeywordFormulas
+from registry.algebra.numbers import solve_number
+from registry.algebra.objects import solve_object
+from registry.algebra.outcomes import Empty, Found, Outcome, Unsure, worst
+from registry.algebra.strings import solve_string
+from registry.algebra.terms import Terms
+from registry.algebra.truth import Ternary, Truth, all_of
+from registry.algebra.weights import Weights
 from registry.contract import JsonValue
 from registry.parsing import parse_json
 

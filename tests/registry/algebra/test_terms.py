@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registry.compatibility.terms import TermId, Terms, UnreadableContractError
+from registry.algebra.terms import TermId, Terms, UnreadableContractError
 from registry.contract import JsonValue
 from tests.registry.reading import read
 

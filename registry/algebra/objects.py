@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Final, Protocol, TypeAlias
 
-from registry.compatibility.budgeting import Spending
-from registry.compatibility.formulas import (
+from registry.algebra.budgeting import Spending
+from registry.algebra.formulas import (
     EachMember,
     EachName,
     Formula,
@@ -25,8 +25,8 @@ from registry.compatibility.formulas import (
     Unsettled,
     Wants,
 )
-from registry.compatibility.outcomes import Empty, Found, Outcome, Unsure, worst
-from registry.compatibility.truth import Ternary, Truth, all_of, finds, in_scope
+from registry.algebra.outcomes import Empty, Found, Outcome, Unsure, worst
+from registry.algebra.truth import Ternary, Truth, all_of, finds, in_scope
 from registry.contract import JsonValue
 from registry.text import value_text
 
