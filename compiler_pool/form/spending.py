@@ -1,0 +1,55 @@
+"""How much one contract may grow on its way into the intermediate form; each limit is reserved before growth."""
+
+from dataclasses import dataclass
+
+
+class ExpansionSpentError(Exception):
+    """A named limit on expansion was reached: the contract is refused, never weakened."""
+
+    def __init__(self, limit_name: str, limit: int) -> None:
+        super().__init__(f"`{limit_name}` {limit} was reached")
+        self.limit_name, self.limit = limit_name, limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpansionBudget:
+    """What the intermediate form of one contract may come to."""
+
+    max_disjuncts: int
+    """Cases of one goal after distribution: `allOf`/`anyOf` products, `if` towers."""
+    max_nodes: int
+    """Nodes in all; each is at least one rule."""
+    max_states: int
+    """States of all machines together: presence conditions and counts."""
+    max_steps: int
+    """Formulas looked at, candidates tried, states of automata made; about 50,000 a second."""
+    max_expression_bytes: int
+    """Regular expressions that are written, all together."""
+
+
+class ExpansionSpending:
+    """Counts against one budget."""
+
+    __slots__ = ("_num_nodes", "_num_states", "_num_steps", "budget")
+
+    def __init__(self, budget: ExpansionBudget) -> None:
+        self.budget = budget
+        self._num_nodes = self._num_states = self._num_steps = 0
+
+    def step(self, count: int = 1) -> None:
+        """Raises `ExpansionSpentError`."""
+        self._num_steps += count
+        if self._num_steps > self.budget.max_steps:
+            raise ExpansionSpentError("max_steps", self.budget.max_steps)
+
+    def node(self) -> None:
+        """One more node. Raises `ExpansionSpentError`."""
+        self._num_nodes += 1
+        if self._num_nodes > self.budget.max_nodes:
+            raise ExpansionSpentError("max_nodes", self.budget.max_nodes)
+
+    def states(self, count: int) -> None:
+        """More states of machines. Raises `ExpansionSpentError`."""
+        self._num_states += count
+        if self._num_states > self.budget.max_states:
+            raise ExpansionSpentError("max_states", self.budget.max_states)

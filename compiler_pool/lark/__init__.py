@@ -1,0 +1,1 @@
+"""The intermediate form written as Lark text that a stock llguidance takes."""
