@@ -103,7 +103,11 @@ class Solver:
 
     def solve_string(self, formulas: Iterable[Formula]) -> Outcome:
         """A string for which all formulas hold: the name of a member."""
-        return self._explore(JsonType.STRING, _Case(), list(formulas))
+        return self.solve_as(JsonType.STRING, formulas)
+
+    def solve_as(self, json_type: JsonType, formulas: Iterable[Formula]) -> Outcome:
+        """A value of the type for which all formulas hold. Raises `BudgetSpentError`."""
+        return self._explore(json_type, _Case(), list(formulas))
 
     def unlike(self, value: JsonValue) -> Wants:
         """Every other value is wanted."""
