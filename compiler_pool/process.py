@@ -8,9 +8,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Self
 
+from compiler_pool.drain import DrainRate
 from compiler_pool.errors import WorkerStartError
 from compiler_pool.fair_queue import FairQueue
 from compiler_pool.job import JobCrashed, JobFinished, JobOutcome, JobTimedOut, JsonLike, Partition, QueueFull
+from compiler_pool.standing import Standing, Urgency
 from compiler_pool.worker import START_SECONDS, WorkerProcess
 from policy.limits import ProcessBudget
 
@@ -22,10 +24,17 @@ _RESTART_SECONDS = (0.1, 0.5, 2.0, 5.0)
 """Pauses between attempts to replace a worker that will not start; the last one repeats."""
 _MIN_WALL_SECONDS = 0.001
 """Of a deadline that passed while its worker was handed over."""
+_HOPELESS = 2.0
+"""A wait that is expected to last so many times as long as the caller has is not begun. An estimate, hence not one."""
 
 
 class WorkerPool:
-    """N workers behind one bounded, fair line. A worker that dies is replaced in the background."""
+    """N workers behind one bounded, fair line. A worker that dies is replaced in the background.
+
+    `num_reserved` workers are out of any one partition's reach: with one, whatever a tenant sends, another tenant's
+    job finds a worker that this tenant does not hold. A worker that a job has killed counts as held by the job's
+    partition until its replacement is ready.
+    """
 
     def __init__(
         self,
@@ -35,14 +44,17 @@ class WorkerPool:
         num_workers: int,
         max_queued: int,
         budget: ProcessBudget,
+        num_reserved: int = 0,
         start_seconds: float = START_SECONDS,
         on_death: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._entry, self._config, self._budget = entry, dict(config), budget
         self._num_workers, self._start_seconds, self._on_death = num_workers, start_seconds, on_death
+        self._max_held = max(1, num_workers - num_reserved)
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
-        self._line: FairQueue[WorkerProcess | None] = FairQueue(max_queued=max_queued)
+        self._line: FairQueue[WorkerProcess | None] = FairQueue(max_queued=max_queued, turned_away=None)
+        self._drain = DrainRate()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
         self.deaths: Counter[str] = Counter()
@@ -57,6 +69,7 @@ class WorkerPool:
         num_workers: int,
         max_queued: int,
         budget: ProcessBudget,
+        num_reserved: int = 0,
         start_seconds: float = START_SECONDS,
         on_death: Callable[[str], None] = lambda _: None,
     ) -> Self:
@@ -65,7 +78,7 @@ class WorkerPool:
         Raises WorkerStartError, leaving nothing behind.
         """
         pool = cls(
-            entry, config, num_workers=num_workers, max_queued=max_queued, budget=budget,
+            entry, config, num_workers=num_workers, max_queued=max_queued, budget=budget, num_reserved=num_reserved,
             start_seconds=start_seconds, on_death=on_death,
         )  # fmt: skip
         starts = [pool._new_worker() for _ in range(num_workers)]
@@ -95,22 +108,38 @@ class WorkerPool:
         """Jobs waiting for a worker."""
         return len(self._line)
 
+    def num_waiting(self, urgency: Urgency) -> int:
+        """Jobs of one class that wait for a worker."""
+        return self._line.num_waiting(urgency)
+
+    def retry_seconds(self, standing: Standing) -> float:
+        """When a job of this standing, sent again, would about find a worker, at the pace at which the line moves."""
+        return self._drain.retry_seconds(self._line.num_before(standing) + 1, at=time.monotonic())
+
     async def run(
-        self, payload: bytes, *, budget: ProcessBudget, deadline_seconds: float, partition: str = ""
+        self,
+        payload: bytes,
+        *,
+        budget: ProcessBudget,
+        deadline_seconds: float,
+        partition: str = "",
+        standing: Standing | None = None,
     ) -> JobOutcome | QueueFull:
-        """Wait for a worker and run the job on it; partitions wait in turn.
+        """Wait for a worker and run the job on it; partitions wait in turn. `standing` says more than `partition`.
 
         The wait ends while there is still time for all of `budget.wall_seconds`, so that a full line never ends as a
         verdict on a job. A caller who has less than that from the start waits for half of it; a job that the deadline
         then cuts is `QueueFull` too.
         """
         started = time.monotonic()
+        mine = standing or Standing(partition=Partition(partition), urgency=Urgency.TENANT)
         is_patient = deadline_seconds > budget.wall_seconds
         reserved = budget.wall_seconds if is_patient else deadline_seconds / 2
-        worker = await self._take(started + deadline_seconds - reserved, Partition(partition))
-        if isinstance(worker, QueueFull):
-            return worker
-        left = budget.wall_seconds if is_patient else started + deadline_seconds - time.monotonic()
+        worker = await self._take(started + deadline_seconds - reserved, mine)
+        if worker is None:
+            return self._queue_full(mine)
+        began = time.monotonic()
+        left = budget.wall_seconds if is_patient else started + deadline_seconds - began
         self._busy.add(worker)
         cause = "cancelled"
         try:
@@ -120,7 +149,7 @@ class WorkerPool:
                     cause = "exited while idle"
                 case JobTimedOut(limit_name="wall_seconds") if not is_patient:
                     cause = "deadline"
-                    return replace(self._queue_full(), spent_seconds=outcome.limit_seconds)
+                    return replace(self._queue_full(mine), spent_seconds=outcome.limit_seconds)
                 case JobTimedOut():
                     cause = outcome.limit_name
                 case JobCrashed():
@@ -128,61 +157,89 @@ class WorkerPool:
             return outcome
         finally:
             self._busy.discard(worker)
-            self._give_back(worker, cause)
+            self._give_back(worker, mine, began, cause)
 
     async def close(self) -> None:
         """Kill every worker; jobs in flight end as crashed, waiters as `QueueFull`."""
         self._is_closed = True
-        while self._line.offer(None):
-            pass
+        self._line.dismiss()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*(worker.close() for worker in (*self._idle, *self._busy)))
         self._idle.clear()
 
-    async def _take(self, deadline: float, partition: Partition) -> WorkerProcess | QueueFull:
-        # An idle worker and a waiting job never exist together, so a newcomer overtakes nobody.
-        while self._idle and not self._is_closed:
+    async def _take(self, deadline: float, standing: Standing) -> WorkerProcess | None:
+        """A worker, or None where there is none in time."""
+        # An idle worker and a job that may have it never wait for each other, so a newcomer overtakes nobody.
+        while self._idle and not self._is_closed and self._line.num_held(standing.partition) < self._max_held:
             worker = self._idle.pop()
             if worker.is_alive:
+                self._line.take(standing)
                 return worker
-            self._give_back(worker, "exited while idle")
-        if self._line.is_full or self._is_closed:
-            return self._queue_full()
-        place = self._line.join(partition)
+            self._lose(worker, "exited while idle")
+        if self._is_closed or self._is_hopeless(deadline, standing):
+            return None
+        place = self._line.join(standing)
+        if place is None:
+            return None
+        self._drain.waiting(time.monotonic())
+        began = time.monotonic()
         try:
-            async with asyncio.timeout(max(deadline - time.monotonic(), 0.0)):
-                return await place or self._queue_full()
+            async with asyncio.timeout(max(deadline - began, 0.0)):
+                return await place
         except (TimeoutError, asyncio.CancelledError) as error:
             if place.done() and not place.cancelled() and (late := place.result()) is not None:
-                self._give_back(late, "exited while idle")
+                self._give_back(late, standing, time.monotonic(), "exited while idle")
             if isinstance(error, TimeoutError):
-                return self._queue_full()
+                return None
             raise
         finally:
-            self._line.leave(partition, place)
+            self._line.leave(standing, place)
+            if not self._line:
+                self._drain.emptied()
 
-    def _queue_full(self) -> QueueFull:
-        return QueueFull(num_queued=len(self._line), retry_after_seconds=1.0)
+    def _is_hopeless(self, deadline: float, standing: Standing) -> bool:
+        now = time.monotonic()
+        expected = self._drain.seconds_for(self._line.num_before(standing) + 1, at=now)
+        return len(self._line) > 0 and expected is not None and expected > _HOPELESS * (deadline - now)
 
-    def _give_back(self, worker: WorkerProcess, cause: str) -> None:
+    def _queue_full(self, standing: Standing) -> QueueFull:
+        return QueueFull(num_queued=len(self._line), retry_after_seconds=self.retry_seconds(standing))
+
+    def _give_back(self, worker: WorkerProcess, standing: Standing, began: float, cause: str) -> None:
+        """A job has ended. A worker that it took with it stays on its partition's account until it is replaced."""
         if worker.is_alive and not self._is_closed:
-            if not self._line.offer(worker):
-                self._idle.append(worker)
-            return
+            self._line.done(standing, time.monotonic() - began)
+            self._free(worker)
+        else:
+            self._lose(worker, cause, after=lambda: self._line.done(standing, time.monotonic() - began))
+
+    def _free(self, worker: WorkerProcess) -> None:
+        self._idle.append(worker)
+        # Also when it is not the newest that somebody has waited for: a partition may have had as many as it can.
+        while self._idle and self._line:
+            if not self._idle[-1].is_alive:
+                self._lose(self._idle.pop(), "exited while idle")
+            elif self._line.offer(self._idle[-1], max_held=self._max_held):
+                self._idle.pop()
+                self._drain.served(time.monotonic(), num_left=len(self._line))
+            else:
+                return
+
+    def _lose(self, worker: WorkerProcess, cause: str, *, after: Callable[[], None] = lambda: None) -> None:
         self.deaths[cause] += 1
         self._on_death(cause)
         if not self._is_closed:
             _log.warning("worker %d lost (%s): %s", worker.pid, cause, worker.stderr_tail[-300:])
-            self._own(self._replace())
+            self._own(self._replace(after))
 
     async def _new_worker(self) -> WorkerProcess:
         return await WorkerProcess.start(
             self._entry, self._config, budget=self._budget, start_seconds=self._start_seconds
         )
 
-    async def _replace(self) -> None:
+    async def _replace(self, after: Callable[[], None]) -> None:
         attempt = 0
         while True:
             try:
@@ -193,8 +250,8 @@ class WorkerPool:
                 attempt += 1
             else:
                 self._own(self._watch(worker))
-                if not self._line.offer(worker):
-                    self._idle.append(worker)
+                after()
+                self._free(worker)
                 return
 
     async def _watch(self, worker: WorkerProcess) -> None:
@@ -202,7 +259,7 @@ class WorkerPool:
         await worker.ended()
         if worker in self._idle:
             self._idle.remove(worker)
-            self._give_back(worker, "exited while idle")
+            self._lose(worker, "exited while idle")
 
     def _own(self, work: Coroutine[None, None, None]) -> None:
         """Run something in the background until it ends or the pool closes."""

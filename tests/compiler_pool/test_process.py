@@ -17,10 +17,16 @@ ENTRY = "tests.compiler_pool.hostile_jobs:factory"
 BUDGET = ProcessBudget(cpu_seconds=5.0, wall_seconds=20.0, address_space_bytes=256 << 20, stack_bytes=16 << 20)
 
 
-async def _pool(num_workers: int, max_queued: int = 8, on_death: Callable[[str], None] = lambda _: None) -> WorkerPool:
+async def _pool(
+    num_workers: int,
+    max_queued: int = 8,
+    on_death: Callable[[str], None] = lambda _: None,
+    num_reserved: int = 0,
+) -> WorkerPool:
     return await WorkerPool.start(
-        ENTRY, {}, num_workers=num_workers, max_queued=max_queued, budget=BUDGET, on_death=on_death
-    )
+        ENTRY, {}, num_workers=num_workers, max_queued=max_queued, budget=BUDGET, on_death=on_death,
+        num_reserved=num_reserved,
+    )  # fmt: skip
 
 
 async def _until(condition: Callable[[], bool]) -> None:
@@ -178,5 +184,69 @@ async def test_a_deadline_under_the_budget_waits_for_half_of_it_and_keeps_the_wo
         assert isinstance(outcome, QueueFull)
         assert isinstance(await running, JobFinished)
         assert pool.deaths == {}
+    finally:
+        await pool.close()
+
+
+async def test_a_partition_never_holds_the_reserved_worker_not_even_while_those_it_killed_are_replaced() -> None:
+    pool = await _pool(2, num_reserved=1)
+    try:
+        spinning = [
+            asyncio.ensure_future(pool.run(b"spin", budget=BUDGET, deadline_seconds=60, partition="hostile"))
+            for _ in range(2)
+        ]
+        await _until(lambda: pool.num_queued == 1)  # the second one waits, although a worker is idle
+        assert isinstance(await pool.run(b"echo:x", budget=BUDGET, deadline_seconds=30, partition="other"), JobFinished)
+        spinning[0].cancel()
+        await asyncio.gather(spinning[0], return_exceptions=True)
+        assert pool.deaths == {"cancelled": 1}
+        assert pool.num_queued == 1  # its dead worker is still its own
+        assert isinstance(await pool.run(b"echo:x", budget=BUDGET, deadline_seconds=30, partition="other"), JobFinished)
+        await _until(lambda: pool.num_queued == 0)
+        assert pool.num_ready == 2
+        spinning[1].cancel()
+        await asyncio.gather(spinning[1], return_exceptions=True)
+    finally:
+        await pool.close()
+
+
+async def test_a_single_worker_serves_everybody_whatever_is_reserved() -> None:
+    pool = await _pool(1, num_reserved=1)
+    try:
+        for partition in "ab":
+            outcome = await pool.run(b"echo:x", budget=BUDGET, deadline_seconds=20, partition=partition)
+            assert isinstance(outcome, JobFinished)
+    finally:
+        await pool.close()
+
+
+async def test_the_time_to_come_back_is_the_pace_of_the_line() -> None:
+    pool = await _pool(1, max_queued=20)
+    try:
+        jobs = [asyncio.ensure_future(pool.run(b"sleep:0.1", budget=BUDGET, deadline_seconds=60)) for _ in range(21)]
+        await _until(lambda: pool.num_queued == 12)
+        full = [asyncio.ensure_future(pool.run(b"sleep:0.1", budget=BUDGET, deadline_seconds=60)) for _ in range(9)]
+        outcomes = await asyncio.gather(*jobs, *full)
+        busy = [outcome for outcome in outcomes if isinstance(outcome, QueueFull)]
+        assert len(busy) == 1
+        assert 1.0 < busy[0].retry_after_seconds < 20.0  # twenty jobs before it, a tenth of a second each at least
+    finally:
+        await pool.close()
+
+
+async def test_a_wait_that_cannot_end_in_time_is_not_begun() -> None:
+    pool = await _pool(1, max_queued=50)
+    budget = replace(BUDGET, wall_seconds=0.5)
+    try:
+        jobs = [asyncio.ensure_future(pool.run(b"sleep:0.1", budget=BUDGET, deadline_seconds=60)) for _ in range(30)]
+        await _until(lambda: pool.num_queued == 20)
+        hopeless = asyncio.ensure_future(pool.run(b"echo:x", budget=budget, deadline_seconds=1.0))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert hopeless.done()  # at once, and not after the half second for which it could have waited
+        assert isinstance(hopeless.result(), QueueFull)
+        for job in jobs:
+            job.cancel()
+        await asyncio.gather(*jobs, return_exceptions=True)
     finally:
         await pool.close()
