@@ -76,6 +76,7 @@ class RejectionWire(Wire):
     limit: float | None = None
     observed: float | None = None
     suggestion: str | None = None
+    conflicts: list[str] = []
 
 
 class CompileCost(Wire):

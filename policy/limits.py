@@ -85,6 +85,22 @@ class ReferenceLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpansionBudget:
+    """What the intermediate form of one contract may come to; each limit is reserved before growth."""
+
+    max_disjuncts: int
+    """Cases of one goal after distribution: `allOf`/`anyOf` products, `if` towers."""
+    max_nodes: int
+    """Nodes in all; each is at least one rule."""
+    max_states: int
+    """States of all machines together: presence conditions and counts."""
+    max_steps: int
+    """Formulas looked at, candidates tried, states of automata made; about 50,000 a second."""
+    max_expression_bytes: int
+    """Regular expressions that are written, all together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineBudget:
     """llguidance's own limits, in its units: they stop stalls while decoding, not construction."""
 
@@ -122,6 +138,7 @@ class LimitClass:
     name: str
     contract: ContractLimits
     references: ReferenceLimits
+    expansion: ExpansionBudget
     engine: EngineBudget
     compile: ProcessBudget
     trial: TrialBudget
@@ -170,6 +187,9 @@ TENANT = LimitClass(
         max_referenced_contracts=16,
         max_referenced_bytes=256 * 1024,
         max_reference_depth=4,
+    ),
+    expansion=ExpansionBudget(
+        max_disjuncts=64, max_nodes=4_000, max_states=10_000, max_steps=20_000, max_expression_bytes=256 * 1024
     ),
     engine=EngineBudget(
         max_items_in_row=500,
@@ -223,6 +243,9 @@ GOVERNED = LimitClass(
         max_referenced_contracts=64,
         max_referenced_bytes=2 * _MIB,
         max_reference_depth=8,
+    ),
+    expansion=ExpansionBudget(
+        max_disjuncts=256, max_nodes=40_000, max_states=50_000, max_steps=100_000, max_expression_bytes=_MIB
     ),
     engine=EngineBudget(
         max_items_in_row=2_000,
@@ -278,6 +301,9 @@ UNLIMITED = LimitClass(
         max_referenced_contracts=1_000,
         max_referenced_bytes=64 * _MIB,
         max_reference_depth=32,
+    ),
+    expansion=ExpansionBudget(
+        max_disjuncts=1_024, max_nodes=400_000, max_states=200_000, max_steps=1_000_000, max_expression_bytes=16 * _MIB
     ),
     engine=EngineBudget(
         max_items_in_row=2_000,

@@ -51,6 +51,8 @@ class Rejection:
     limit: int | float | None = None
     observed: int | float | None = None
     suggestion: str | None = None
+    conflicts: tuple[str, ...] = ()
+    """For `unsatisfiable`: pointers of keywords that allow no value together, as far as they could be told."""
 
     def with_pointer(self, pointer: str) -> "Rejection":
         """The same refusal, placed elsewhere (canonical pointer to caller's pointer)."""

@@ -20,7 +20,7 @@ from registry.algebra.keyword_formulas import JsonType, KeywordFormulas
 from registry.algebra.outcomes import Empty
 from registry.algebra.solver import Solver
 from registry.algebra.terms import TermId, Terms
-from registry.algebra.truth import FormatOracle, Truth
+from registry.algebra.truth import Ternary, Truth
 from registry.contract import JsonValue
 from registry.parsing import parse_json
 from registry.text import canonical_json
@@ -47,17 +47,18 @@ class Inability:
 class Maker:
     """Makes the form of one contract. Implements `Making` for the makers of each type."""
 
-    def __init__(self, terms: Terms, *, spending: ExpansionSpending, solving: SolverBudget, formats: FormatOracle):
+    def __init__(self, terms: Terms, *, spending: ExpansionSpending, solving: SolverBudget) -> None:
         self.terms = terms
         self.spending = spending
         formulas = KeywordFormulas(terms)
-        self.truth = Truth(terms, formulas, formats)
+        self.truth = Truth(terms, formulas, format_not_known)
         self.solver = Solver(terms, formulas, self.truth, Spending(solving))
         self._flattening = Flattening(self.solver, formulas, spending)
         self._nodes: list[Node] = []
         self._numbers: dict[Goal, NodeId] = {}
         self._pending: deque[Goal] = deque()
-        self._under_way: Goal = frozenset()
+        self.under_way: Goal = frozenset()
+        """The goal whose node is being made."""
         self._emptiness: dict[Goal, bool] = {}
         self.inabilities: dict[Inability, None] = {}
         """What could not be said, each once; with any of them, the form is wider than the contract."""
@@ -67,7 +68,7 @@ class Maker:
         number = self.node([Wants(term=root, positive=True)])
         while self._pending:
             goal = self._pending.popleft()
-            self._under_way = goal
+            self.under_way = goal
             self._nodes[self._numbers[goal]] = self._made(goal)
         return Form(nodes=tuple(self._nodes), root=number)
 
@@ -94,9 +95,9 @@ class Maker:
         """See `Making`."""
         return cases_of(flat, self.spending)
 
-    def cannot(self, keyword: str, reason: str, *, value: JsonValue = None) -> None:
+    def cannot(self, keyword: str, reason: str) -> None:
         """See `Making`."""
-        self.inabilities[Inability(goal=self._under_way, keyword=keyword, reason=reason)] = None
+        self.inabilities[Inability(goal=self.under_way, keyword=keyword, reason=reason)] = None
 
     def _add(self, node: Node) -> NodeId:
         self.spending.node()
@@ -138,16 +139,18 @@ class Maker:
         return AnyOf(parts=tuple(self._add(part) for part in parts))
 
     def _of_type(self, goal: Goal, json_type: JsonType) -> list[Node]:
-        flat = self.flat(sorted(goal, key=lambda want: (want.term, want.positive)), json_type)
+        ordered: list[Wants] = sorted(goal, key=lambda want: (want.term, want.positive))
+        flat = self.flat(ordered, json_type)
         if flat == FALSE:
             return []
         if json_type in _CONSTANTS:
             return self._listed(_CONSTANTS[json_type], flat)
         nodes: list[Node] = []
         if json_type in _COMPOSED:
-            texts, flat = listed_values(flat, self.spending)
+            whole = flat
+            texts, flat = listed_values(whole, self.spending)
             values = [parse_json(text, max_bytes=1 << 26, max_nesting=512) for text in texts]
-            nodes = self._listed(values, self.flat(goal, json_type))
+            nodes = self._listed(values, whole)
             if flat == FALSE:
                 return nodes
         return nodes + _MAKERS[json_type](flat, self)
@@ -163,6 +166,11 @@ class Maker:
             if held is not False:
                 texts.append(canonical_json(value))
         return [Literals(texts=tuple(texts))] if texts else []
+
+
+def format_not_known(_name: str, _text: str) -> Ternary:
+    """The oracle of who cannot tell."""
+    return None
 
 
 _MAKERS: Final[Mapping[JsonType, Callable[[Formula, Maker], list[Node]]]] = {

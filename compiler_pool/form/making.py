@@ -8,7 +8,6 @@ from compiler_pool.form.spending import ExpansionSpending
 from registry.algebra.formulas import Formula, Wants
 from registry.algebra.keyword_formulas import JsonType
 from registry.algebra.solver import Solver
-from registry.contract import JsonValue
 
 Goal: TypeAlias = frozenset[Wants]
 """What a value must satisfy, all of it together."""
@@ -36,7 +35,7 @@ class Making(Protocol):
         Raises `ExpansionSpentError` past `max_disjuncts`.
         """
 
-    def cannot(self, keyword: str, reason: str, *, value: JsonValue = None) -> None:
+    def cannot(self, keyword: str, reason: str) -> None:
         """Say that what `keyword` asserts of the goal under way is not in the grammar.
 
         Returns: the caller then goes on as though the keyword asserted nothing (its atom is `TRUE`), which only widens

@@ -1,6 +1,6 @@
 """How much one contract may grow on its way into the intermediate form; each limit is reserved before growth."""
 
-from dataclasses import dataclass
+from policy.limits import ExpansionBudget
 
 
 class ExpansionSpentError(Exception):
@@ -9,22 +9,6 @@ class ExpansionSpentError(Exception):
     def __init__(self, limit_name: str, limit: int) -> None:
         super().__init__(f"`{limit_name}` {limit} was reached")
         self.limit_name, self.limit = limit_name, limit
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpansionBudget:
-    """What the intermediate form of one contract may come to."""
-
-    max_disjuncts: int
-    """Cases of one goal after distribution: `allOf`/`anyOf` products, `if` towers."""
-    max_nodes: int
-    """Nodes in all; each is at least one rule."""
-    max_states: int
-    """States of all machines together: presence conditions and counts."""
-    max_steps: int
-    """Formulas looked at, candidates tried, states of automata made; about 50,000 a second."""
-    max_expression_bytes: int
-    """Regular expressions that are written, all together."""
 
 
 class ExpansionSpending:

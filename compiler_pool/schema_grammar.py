@@ -1,0 +1,131 @@
+"""A canonical JSON Schema as Lark text: through the intermediate form, exactly, or refused by name."""
+
+from dataclasses import dataclass
+
+from compiler_pool.form.conflict import conflicting_pointers
+from compiler_pool.form.maker import Maker
+from compiler_pool.form.nodes import Form
+from compiler_pool.form.places import Places
+from compiler_pool.form.pruning import pruned
+from compiler_pool.form.spending import ExpansionSpending, ExpansionSpentError
+from compiler_pool.form.unknown_formats import Unasserted, without_unknown_formats
+from compiler_pool.lark.grammar import LarkGrammar
+from compiler_pool.lark.writer import write_form
+from compiler_pool.lowering.outcome import Ledger, Refused
+from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry, Unknown
+from policy.limits import LimitClass
+from policy.rejection import Rejection, RejectionCode
+from registry.algebra.budgeting import SolverBudget
+from registry.algebra.terms import Terms, UnreadableContractError
+from registry.contract import JsonValue
+from registry.pointers import tokens_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaGrammar:
+    """A grammar that generates only what the schema allows, but for what the report leaves to the validator."""
+
+    grammar: LarkGrammar
+    report: tuple[ReportEntry, ...]
+
+
+def schema_grammar(
+    schema: JsonValue, *, limits: LimitClass, policy: EnforcementPolicy, prefix: str = ""
+) -> SchemaGrammar | Refused:
+    """The grammar of a canonical schema with its enforcement report. Pure, and free of the engine.
+
+    `prefix` goes before every name of the grammar.
+    """
+    ledger = Ledger(policy)
+    keywords = schema if isinstance(schema, dict) else {}
+    for keyword, value in keywords.items():
+        ledger.write_subtree(f"/{keyword}", keyword, value, KeywordStatus.ENFORCED)
+    stripped, unasserted = without_unknown_formats(schema)
+    for entry in unasserted:
+        _note(entry, ledger, policy)
+    if ledger.rejections:
+        return Refused(rejections=ledger.rejections, report=ledger.report)
+    terms = Terms()
+    try:
+        (root,) = terms.read(stripped)
+    except UnreadableContractError as error:
+        return _refused(ledger, Rejection(code=RejectionCode.COMPILE_REFUSED, message=str(error)))
+    maker = Maker(terms, spending=ExpansionSpending(limits.expansion), solving=_solving(limits))
+    try:
+        form = maker.form(root)
+    except ExpansionSpentError as error:
+        return _refused(ledger, _too_large(error, Places(stripped, terms, root).of_goal(maker.under_way)))
+    except RecursionError:
+        message = "this schema is nested too deeply to be compiled"
+        return _refused(ledger, Rejection(code=RejectionCode.COMPILE_REFUSED, message=message))
+    kept = pruned(form)
+    if kept is None:
+        return _refused(ledger, _unsatisfiable(stripped, limits))
+    _note_inabilities(maker, Places(stripped, terms, root), stripped, ledger)
+    if ledger.rejections:
+        return Refused(rejections=ledger.rejections, report=ledger.report)
+    return _written(kept, ledger, prefix)
+
+
+def _written(form: Form, ledger: Ledger, prefix: str) -> SchemaGrammar:
+    return SchemaGrammar(grammar=write_form(form, prefix=prefix), report=ledger.report)
+
+
+def _solving(limits: LimitClass) -> SolverBudget:
+    return SolverBudget(max_steps=limits.expansion.max_steps)
+
+
+def _refused(ledger: Ledger, rejection: Rejection) -> Refused:
+    return Refused(rejections=(rejection,), report=ledger.report)
+
+
+def _note(entry: Unasserted, ledger: Ledger, policy: EnforcementPolicy) -> None:
+    if policy.unknown_format is Unknown.ANNOTATION:
+        ledger.write(entry.pointer, "format", KeywordStatus.ANNOTATION)
+        return
+    message = f"format {entry.name!r} is not one of JSON Schema 2020-12"
+    code = RejectionCode.UNKNOWN_FORMAT
+    ledger.reject(Rejection(code=code, message=message, pointer=entry.pointer, keyword="format"), entry.name)
+
+
+def _note_inabilities(maker: Maker, places: Places, schema: JsonValue, ledger: Ledger) -> None:
+    for inability in maker.inabilities:
+        found = places.of(inability.goal, inability.keyword) or [places.of_goal(inability.goal)]
+        for pointer in found:
+            ledger.unsupported(pointer, inability.keyword, _at(schema, pointer), inability.reason)
+
+
+def _too_large(error: ExpansionSpentError, pointer: str) -> Rejection:
+    return Rejection(
+        code=RejectionCode.LIMIT_EXCEEDED,
+        message=f"written out as a grammar, this schema passes {error.limit_name} {error.limit}; simplify it",
+        pointer=pointer,
+        limit_name=error.limit_name,
+        limit=error.limit,
+    )
+
+
+def _unsatisfiable(schema: JsonValue, limits: LimitClass) -> Rejection:
+    pointers = conflicting_pointers(schema, _solving(limits))
+    pointer = pointers[0] if pointers else ""
+    tokens = tokens_of(pointer)
+    return Rejection(
+        code=RejectionCode.UNSATISFIABLE,
+        message="no value satisfies this schema",
+        pointer=pointer,
+        keyword=tokens[-1] if tokens else None,
+        conflicts=tuple(pointers),
+    )
+
+
+def _at(schema: JsonValue, pointer: str) -> JsonValue:
+    value = schema
+    for token in tokens_of(pointer):
+        match value:
+            case dict():
+                value = value.get(token)
+            case list():
+                value = value[int(token)]
+            case _:
+                return None
+    return value
