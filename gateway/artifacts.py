@@ -302,6 +302,7 @@ def _rejection(rejection: RejectionWire, taken: TakenContract) -> Rejection:
         limit=_whole(rejection.limit),
         observed=_whole(rejection.observed),
         suggestion=rejection.suggestion,
+        conflicts=tuple(map(taken.contract.source_pointer, rejection.conflicts)),
     )
 
 

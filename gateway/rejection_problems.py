@@ -43,6 +43,7 @@ def _rejection(rejection: Rejection, *, param: str, in_body: bool) -> dict[str, 
         "limit": rejection.limit,
         "observed": rejection.observed,
         "suggestion": rejection.suggestion,
+        "conflicts": list(rejection.conflicts) or None,
     }
     return {
         "message": rejection.message,
