@@ -1,11 +1,19 @@
 """Proofs that two terms have no value in common. Where none is found within the budget, they are taken to overlap."""
 
+from collections.abc import Iterable
+from typing import Final
+
 from registry.algebra.budgeting import BudgetSpentError
 from registry.algebra.formulas import Wants
 from registry.algebra.keyword_formulas import JsonType
 from registry.algebra.outcomes import Empty
 from registry.algebra.solver import Solver
-from registry.algebra.terms import TermId
+from registry.algebra.terms import Term, TermId
+
+_CHOICES: Final = frozenset(
+    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "unevaluatedItems",
+     "unevaluatedProperties"}
+)  # fmt: skip
 
 
 class Apartness:
@@ -13,8 +21,33 @@ class Apartness:
 
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
+        self._plain: dict[TermId, Wants] = {}
         self._known: dict[tuple[frozenset[TermId], frozenset[Wants], JsonType], bool] = {}
         self.is_spent = False
+
+    def plain(self, wanted: Iterable[Wants]) -> frozenset[Wants]:
+        """What the wanted terms say by themselves and in their `allOf`: some of what every value of theirs satisfies.
+
+        Their choices are left out. That exactly one alternative holds is what is in question: were it beside the
+        question, any two alternatives would be apart.
+        """
+        found: dict[Wants, None] = {}
+        pending = [want.term for want in wanted if want.positive]
+        seen = set(pending)
+        while pending:
+            number = pending.pop()
+            term = self._solver.terms[number]
+            if term.assertions or term.children.keys() - _CHOICES:
+                if number not in self._plain:
+                    children = {name: inner for name, inner in term.children.items() if name not in _CHOICES}
+                    plain = Term(allows_nothing=False, assertions=term.assertions, children=children)
+                    self._plain[number] = Wants(term=self._solver.terms.add(plain), positive=True)
+                found[self._plain[number]] = None
+            for inner in term.of("allOf").values():
+                if inner not in seen:
+                    seen.add(inner)
+                    pending.append(inner)
+        return frozenset(found)
 
     def holds(self, one: TermId, other: TermId, beside: frozenset[Wants], json_type: JsonType) -> bool:
         """Whether it is proven that no value of the type is allowed by both, and as `beside` wants it."""

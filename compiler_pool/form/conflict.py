@@ -2,14 +2,13 @@
 
 from typing import Final
 
-from compiler_pool.form.maker import format_not_known
 from registry.algebra.budgeting import BudgetSpentError, SolverBudget, Spending
 from registry.algebra.formulas import Wants
 from registry.algebra.keyword_formulas import KeywordFormulas
 from registry.algebra.outcomes import Empty
 from registry.algebra.solver import Solver
 from registry.algebra.terms import Terms
-from registry.algebra.truth import Truth
+from registry.algebra.truth import Truth, format_not_known
 from registry.contract import JsonValue
 from registry.keywords import SHAPES, Shape
 from registry.pointers import join

@@ -81,8 +81,8 @@ class Flattening:
     def flat(self, formulas: Iterable[Formula], json_type: JsonType) -> Formula:
         """The conjunction of the formulas for values of one type."""
         listed = tuple(formulas)
-        beside = frozenset(part for part in listed if isinstance(part, Wants))
-        return _Opening(self, beside, json_type).all_of(listed)
+        wanted = (part for part in listed if isinstance(part, Wants))
+        return _Opening(self, self.apartness.plain(wanted), json_type).all_of(listed)
 
 
 class _Opening:

@@ -20,7 +20,7 @@ from registry.algebra.keyword_formulas import JsonType, KeywordFormulas
 from registry.algebra.outcomes import Empty
 from registry.algebra.solver import Solver
 from registry.algebra.terms import TermId, Terms
-from registry.algebra.truth import Ternary, Truth
+from registry.algebra.truth import Truth, format_not_known
 from registry.contract import JsonValue
 from registry.parsing import parse_json
 from registry.text import canonical_json
@@ -166,11 +166,6 @@ class Maker:
             if held is not False:
                 texts.append(canonical_json(value))
         return [Literals(texts=tuple(texts))] if texts else []
-
-
-def format_not_known(_name: str, _text: str) -> Ternary:
-    """The oracle of who cannot tell."""
-    return None
 
 
 _MAKERS: Final[Mapping[JsonType, Callable[[Formula, Maker], list[Node]]]] = {

@@ -55,6 +55,11 @@ FormatOracle: TypeAlias = Callable[[str, str], Ternary]
 """Whether a string is in a format; `None` where that cannot be said."""
 
 
+def format_not_known(_name: str, _text: str) -> Ternary:
+    """The oracle of who cannot tell."""
+    return None
+
+
 def opposite(truth: Ternary) -> Ternary:
     """Not known stays not known."""
     return None if truth is None else not truth
