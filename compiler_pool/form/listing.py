@@ -1,0 +1,54 @@
+"""The texts of a pattern one by one, where it is only a list of words written as a pattern."""
+
+from typing import Final
+
+from registry.algebra.alphabet import code_points
+from registry.pattern_syntax import Anchor, Characters, Choice, PatternNode, Repeat, Sequence
+
+MAX_LISTED: Final = 64
+"""Texts of one pattern; more are better left a pattern."""
+MAX_ALIKE: Final = 4
+"""Characters of one set: `[Yy]es` is two words, `[a-z]` is no list of words."""
+MAX_LISTED_CHARACTERS: Final = 1_024
+"""Of one text: repeats within repeats are long."""
+
+
+def list_texts(tree: PatternNode) -> tuple[str, ...] | None:
+    """All texts of a tree without anchors, each once, as it names them; `None` where it is no short list."""
+    match tree:
+        case Characters():
+            points = [
+                point for low, high in code_points(tree)[:MAX_ALIKE] for point in range(low, min(high, low + 8) + 1)
+            ]
+            return None if len(points) > MAX_ALIKE else _kept(tuple(map(chr, points)))
+        case Anchor():
+            raise AssertionError(tree)
+        case Sequence(parts=parts):
+            return _joined([list_texts(part) for part in parts])
+        case Choice(branches=branches):
+            return _united([list_texts(branch) for branch in branches])
+        case Repeat(node=node, minimum=minimum, maximum=maximum):
+            inner = list_texts(node)
+            if maximum is None or maximum > MAX_LISTED or inner is None:
+                return None
+            return _united([_joined([inner] * count) for count in range(minimum, maximum + 1)])
+
+
+def _united(lists: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    if any(each is None for each in lists):
+        return None
+    return _kept(tuple(dict.fromkeys(text for each in lists if each is not None for text in each)))
+
+
+def _joined(lists: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    texts: tuple[str, ...] | None = ("",)
+    for each in lists:
+        if each is None or texts is None:
+            return None
+        texts = _kept(tuple(dict.fromkeys(text + more for text in texts for more in each)))
+    return texts
+
+
+def _kept(texts: tuple[str, ...]) -> tuple[str, ...] | None:
+    is_short = len(texts) <= MAX_LISTED and all(len(text) <= MAX_LISTED_CHARACTERS for text in texts)
+    return texts if is_short else None
