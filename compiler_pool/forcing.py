@@ -1,16 +1,22 @@
 """Where the engine may not force tokens: around text that its tokenizer does not give back as it was.
 
 Inside forced text the engine offers one split only, the tokenizer's own. But a tokenizer reads `<|im_end|>` in plain
-text as its special token, and one that normalises to NFC spells decomposed letters anew: such a token is not the text
-that was forced, and the engine walks into its own dead end. Without forcing every split is offered.
+text as its special token, one that normalises to NFC spells decomposed letters anew, another changes other letters,
+and a byte without a token is dropped: such tokens are not the text that was forced, and the engine walks into its own
+dead end. Without forcing every split is offered.
 """
 
+import re
 import unicodedata
 from typing import Final
 
 from compiler_pool.tokenizer import BoundTokenizer
 
 _WITHOUT_FORCING: Final = '%llguidance {"no_forcing": true}\n'
+_ESCAPE: Final = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[xuU]\{([0-9A-Fa-f]{1,8})\})|\\"
+)
+_MAX_CODE_POINT: Final = 0x10FFFF
 
 
 def with_safe_forcing(grammar: str, tokenizer: BoundTokenizer) -> str:
@@ -24,9 +30,21 @@ def without_forcing(grammar: str) -> str:
 
 
 def _may_be_read_otherwise(grammar: str, tokenizer: BoundTokenizer) -> bool:
-    # Escapes are looked through, not understood: a yes too many costs forced runs, never exactness.
-    plain = grammar.replace("\\", "")
+    if not tokenizer.is_faithful:
+        return True
+    # Escapes are read wherever they stand, escaped backslashes too: a yes too many costs forced runs, never exactness.
+    plain = _ESCAPE.sub(_character, grammar)
     if not unicodedata.is_normalized("NFC", plain):
         return True
-    data = plain.encode()
+    data = plain.encode(errors="surrogatepass")
+    if not tokenizer.missing_bytes.isdisjoint(data):
+        return True
     return any(tokenizer.token_bytes[index] in data for index in tokenizer.special if tokenizer.token_bytes[index])
+
+
+def _character(escape: re.Match[str]) -> str:
+    digits = next((group for group in escape.groups() if group), None)
+    if digits is None:
+        return ""
+    code = int(digits, 16)
+    return chr(code) if code <= _MAX_CODE_POINT else ""

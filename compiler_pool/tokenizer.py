@@ -4,35 +4,38 @@ The token table is read twice, by us and by the engine; a tokenizer on which the
 mask is only as right as the bytes that it thinks a token has.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from llguidance import LLTokenizer
 
 from compiler_pool.artifact import TokenizerDigest
 from compiler_pool.errors import TokenizerError
-from compiler_pool.token_table import read_token_table
+from compiler_pool.tokenizers.end_tokens import end_ids
+from compiler_pool.tokenizers.identity import IdentityParts
+from compiler_pool.tokenizers.longest_match import LongestMatch
+from compiler_pool.tokenizers.source import TokenizerSource, read_source
+from compiler_pool.tokenizers.vocabulary import MAX_TOKENS, EngineDocument, EngineRanks, EngineSource
 
-WELL_KNOWN_ENDS = (
-    "<|im_end|>", "<|return|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|end|>", "<end_of_turn>",
-    "</s>", "<eos>",
+_TEXT_BYTES: Final = frozenset({*range(0xC0), *range(0xC2, 0xF5)})
+"""All that occur in UTF-8."""
+
+_FAITHFUL_NORMALISERS: Final = frozenset({"NFC", "Prepend", "Replace", "Sequence"})
+_PROBES: Final = (
+    *(chr(code) for code in range(0x20, 0x7F)), "\t", "\n", "\r\n", " a", "a ", "a  b", "\n\n a\t", '{"Name": [1, 23]}',
+    "\u00e9", "\u4e2d\u6587", "\U0001f600", "\x00\x1f\x7f", "A\u00e9 x\u2581y\ufb01\u00a0\uff21",
 )  # fmt: skip
-"""Names that end a turn or a text, taken as end ids where no configuration file names any (a bare tokenizer.json)."""
-
-_DIGEST_VERSION = b"schemagate tokenizer 1"
-_MAX_EXACT_BYTES = 512
+"""Composed texts that a tokenizer which changes letters, spaces or widths does not give back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundTokenizer:
     """A tokenizer as the engine sees it. Equal digests mean equal masks for equal grammars.
 
-    `vocabulary_size` is the width of the model's logits where a `config.json` tells it (ids past the table are padding
-    and have no bytes). `special` are the ids that the engine never produces as text; `end_ids` are among them.
+    `vocabulary_size` is the width of the model's logits where a file tells it (ids past the table are padding and have
+    no bytes). `special` are the ids that the engine never produces as text; `end_ids` are among them.
     """
 
     digest: TokenizerDigest
@@ -42,145 +45,170 @@ class BoundTokenizer:
     token_bytes: Sequence[bytes]
     special: frozenset[int]
     end_ids: tuple[int, ...]
-    longest_first: Mapping[bytes, int]
-    """Text tokens by their bytes; of several with the same bytes, the lowest id."""
+    identity: IdentityParts
+    """What the digest is of, to tell two tokenizers apart by."""
+    granted: Mapping[str, int]
+    """The special tokens that a grammar may name; by default none, and never an end."""
+    missing_bytes: frozenset[int]
+    """Bytes of UTF-8 that no single token spells: text that needs one may have no tokens."""
+    is_faithful: bool
+    """Whether the engine's split spells the text again, if that is in NFC and holds neither a special token's name nor
+    a missing byte. Where it does not, forced text would be offered as other text."""
+    text_tokens: LongestMatch
+    """Over what text may be made of; of several tokens with the same bytes, the lowest id."""
+
+    @property
+    def longest_first(self) -> Mapping[bytes, int]:
+        """Text tokens by their bytes."""
+        return self.text_tokens.ids
 
     def encode_exact(self, data: bytes) -> list[int]:
         """Token ids whose bytes concatenate to exactly `data`; special tokens are never used.
 
         The model's own split where that loses nothing (it may normalise to NFC or find a special token's name),
-        otherwise the longest token at each place. Raises TokenizerError where a byte has no token.
+        otherwise the longest token at each place. Raises TokenizerError where no tokens spell it.
         """
-        ids: list[int] = self.engine.tokenize_bytes(data, parse_special=False)
+        ids = _engine_split(self.engine, data)
         if not self.special.intersection(ids) and self.decode(ids) == data:
             return ids
-        return self._longest_match(data)
+        return self.text_tokens.split(data, path=self.name)
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """The bytes of some tokens."""
         return b"".join(self.token_bytes[index] for index in ids)
 
-    def _longest_match(self, data: bytes) -> list[int]:
-        ids = []
-        at = 0
-        while at < len(data):
-            for end in range(min(len(data), at + _MAX_EXACT_BYTES), at, -1):
-                index = self.longest_first.get(data[at:end])
-                if index is not None:
-                    ids.append(index)
-                    at = end
-                    break
-            else:
-                raise TokenizerError(f"no token for byte 0x{data[at]:02x}", path=self.name)
-        return ids
-
 
 def load_tokenizer(path: Path) -> BoundTokenizer:
-    """Load a model directory as on Hugging Face, or a bare `tokenizer.json`.
+    """Load a model directory, a `tokenizer.json`, a `.gguf` file or a `.tiktoken` file. Raises TokenizerError.
 
-    End ids are the union of `generation_config.json`, `config.json` and `tokenizer_config.json`; where none names one,
-    those of `WELL_KNOWN_ENDS` that the tokenizer has. Raises TokenizerError.
+    End ids are what the files and the declaration name, and the well-known ones that the tokenizer has.
     """
-    directory, file = (path, path / "tokenizer.json") if path.is_dir() else (None, path)
-    name = path.resolve().name if directory else path.stem
-    text = _read(file)
-    document = _parse(text, file)
-    try:
-        table = read_token_table(document, path=str(path))
-    except (KeyError, TypeError, ValueError) as error:
-        raise TokenizerError(f"tokenizer.json is malformed: {error!r}", path=str(path)) from error
-    config = _optional(directory, "config.json")
-    ends = _end_ids(directory, config, table.ids_by_name, path)
-    size = _vocabulary_size(config, len(table.token_bytes), path)
-    try:
-        engine = LLTokenizer(text, n_vocab=size, eos_token=list(ends))
-    except ValueError as error:
-        raise TokenizerError(f"the engine does not take it: {error}", path=str(path)) from error
-    token_bytes = table.token_bytes + (b"",) * (size - len(table.token_bytes))
+    source = read_source(path)
+    vocabulary = source.vocabulary
+    size = _size(source)
+    ends = end_ids(
+        [*vocabulary.named_ends, *(_named(name, source) for name in source.declared.end_tokens)],
+        vocabulary.names,
+        vocabulary.table,
+        path=vocabulary.path,
+    )
+    engine = _engine(vocabulary.engine, size, ends, vocabulary.path)
+    token_bytes = vocabulary.table + (b"",) * (size - len(vocabulary.table))
     special = frozenset(index for index in range(size) if engine.is_special_token(index))
-    _check_agreement(engine, token_bytes, special, path)
+    _check_agreement(engine, token_bytes, special, vocabulary.path)
+    for index in ends:
+        # The node takes an end id for the end; as text it would be offered inside a sentence too.
+        if index not in special:
+            raise TokenizerError(f"end-of-sequence id {index} is the text {token_bytes[index]!r}", path=vocabulary.path)
+    granted = _granted(source, special, ends)
+    identity = IdentityParts(
+        vocabulary_size=size,
+        token_bytes=token_bytes,
+        special=special,
+        end_ids=ends,
+        normaliser=vocabulary.normaliser,
+        granted=tuple(granted.values()),
+    )
     by_bytes: dict[bytes, int] = {}
     for index, data in enumerate(token_bytes):
         if data and index not in special:
             by_bytes.setdefault(data, index)
+    missing = frozenset(byte for byte in _TEXT_BYTES if bytes([byte]) not in by_bytes)
     return BoundTokenizer(
-        digest=_digest(token_bytes, special, ends, size, table.normaliser),
-        name=name,
+        digest=identity.digest(),
+        name=vocabulary.name,
         engine=engine,
         vocabulary_size=size,
         token_bytes=token_bytes,
         special=special,
         end_ids=ends,
-        longest_first=by_bytes,
+        identity=identity,
+        granted=granted,
+        missing_bytes=missing,
+        is_faithful=source.normalisers <= _FAITHFUL_NORMALISERS
+        and all(
+            _spells(engine, token_bytes, special, probe) for probe in _PROBES if missing.isdisjoint(probe.encode())
+        ),
+        text_tokens=LongestMatch.over(by_bytes),
     )
 
 
-def _digest(
-    token_bytes: Sequence[bytes], special: frozenset[int], ends: Sequence[int], size: int, normaliser: str
-) -> TokenizerDigest:
-    """SHA-256 over fields that each carry their length, so that no two tables can run together."""
-    digest = sha256(_DIGEST_VERSION)
-    digest.update(size.to_bytes(8, "big"))
-    for index, data in enumerate(token_bytes):
-        digest.update(bytes([index in special]) + len(data).to_bytes(4, "big") + data)
-    for index in sorted(ends):
-        digest.update(index.to_bytes(8, "big"))
-    digest.update(normaliser.encode())
-    return TokenizerDigest(f"sha256:{digest.hexdigest()}")
+def _size(source: TokenizerSource) -> int:
+    vocabulary, declared = source.vocabulary, source.declared.vocabulary_size
+    told = vocabulary.width if vocabulary.width is not None else declared
+    size = len(vocabulary.table) if told is None else told
+    if declared is not None and declared != size:
+        raise TokenizerError(f"vocabulary_size is declared as {declared}, the model's is {size}", path=vocabulary.path)
+    if size < len(vocabulary.table):
+        raise TokenizerError(
+            f"the model's vocab_size {size} leaves out some of {len(vocabulary.table)} tokens", path=vocabulary.path
+        )
+    if size > MAX_TOKENS:
+        raise TokenizerError(f"a vocabulary of {size} ids; at most {MAX_TOKENS} are taken", path=vocabulary.path)
+    return size
 
 
-def _check_agreement(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int], path: Path) -> None:
+def _named(name: str, source: TokenizerSource) -> int:
+    try:
+        return source.vocabulary.names[name]
+    except KeyError:
+        raise TokenizerError(f"no special token is called {name[:80]!r}", path=source.vocabulary.path) from None
+
+
+def _granted(source: TokenizerSource, special: frozenset[int], ends: Sequence[int]) -> dict[str, int]:
+    granted = {name: _named(name, source) for name in source.declared.granted_special_tokens}
+    for name, index in granted.items():
+        if index in ends or index not in special:
+            what = "ends a text" if index in ends else "is text"
+            raise TokenizerError(f"{name[:80]!r} {what} and cannot be granted to grammars", path=source.vocabulary.path)
+    return granted
+
+
+def _engine(source: EngineSource, size: int, ends: Sequence[int], path: str) -> LLTokenizer:
+    try:
+        match source:
+            case EngineDocument():
+                return LLTokenizer(source.text, n_vocab=size, eos_token=list(ends))
+            case EngineRanks():
+                engine: LLTokenizer = LLTokenizer.from_tiktoken(  # type: ignore[attr-defined]  # its stub lacks it
+                    encoder=dict(source.ranks),
+                    special_tokens=dict(source.special_tokens),
+                    pattern=source.pattern,
+                    eos_token=list(ends),
+                    n_vocab=size,
+                )
+                return engine
+    except BaseException as error:
+        if not _is_refusal(error):
+            raise
+        # The engine's message may quote the whole file.
+        raise TokenizerError(f"the engine does not take it: {str(error)[:200]}", path=path) from None
+
+
+def _engine_split(engine: LLTokenizer, data: bytes) -> list[int]:
+    """The engine's split of `data`, which may spell something else; none where its code for splitting gave up."""
+    try:
+        return engine.tokenize_bytes(data, parse_special=False)
+    except BaseException as error:
+        if not _is_refusal(error):
+            raise
+        return []
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Panics of the engine's native code are no Exception to Python; nothing of ours is broken by them here."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _spells(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int], text: str) -> bool:
+    ids = _engine_split(engine, text.encode())
+    return not special.intersection(ids) and b"".join(token_bytes[index] for index in ids) == text.encode()
+
+
+def _check_agreement(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int], path: str) -> None:
     for index, data in enumerate(token_bytes):
         # The engine keeps 0xFF for itself and hides tokens that begin with it; UTF-8 has no such byte.
         if index in special or data.startswith(b"\xff"):
             continue
         if engine.decode_bytes([index]) != data:
-            raise TokenizerError(f"token {index} is {data!r} to us and something else to the engine", path=str(path))
-
-
-def _end_ids(directory: Path | None, config: dict[str, Any], names: Mapping[str, int], path: Path) -> tuple[int, ...]:
-    ends: list[int] = []
-    for source in (_optional(directory, "generation_config.json"), config, config.get("text_config") or {}):
-        value = source.get("eos_token_id")
-        ends += [value] if isinstance(value, int) else value or []
-    token = _optional(directory, "tokenizer_config.json").get("eos_token")
-    token = token.get("content") if isinstance(token, dict) else token
-    if token is not None and token in names:
-        ends.append(names[token])
-    if not ends:
-        ends = [names[name] for name in WELL_KNOWN_ENDS if name in names]
-    if not ends:
-        raise TokenizerError("no end-of-sequence token is named or known", path=str(path))
-    return tuple(dict.fromkeys(ends))
-
-
-def _vocabulary_size(config: dict[str, Any], table_size: int, path: Path) -> int:
-    value = config.get("vocab_size") or (config.get("text_config") or {}).get("vocab_size")
-    if value is None:
-        return table_size
-    if not isinstance(value, int) or value < table_size:
-        raise TokenizerError(f"config.json's vocab_size {value} leaves out some of {table_size} tokens", path=str(path))
-    return value
-
-
-def _optional(directory: Path | None, name: str) -> dict[str, Any]:
-    if directory is None or not (directory / name).is_file():
-        return {}
-    return _parse(_read(directory / name), directory / name)
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TokenizerError(f"{file.name} cannot be read: {error}", path=str(file)) from error
-
-
-def _parse(text: str, file: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(text)  # noqa: TID251 - the operator's own model files
-    except ValueError as error:
-        raise TokenizerError(f"{file.name} is not JSON: {error}", path=str(file)) from error
-    if not isinstance(document, dict):
-        raise TokenizerError(f"{file.name} is not a JSON object", path=str(file))
-    return document
+            raise TokenizerError(f"token {index} is {data[:80]!r} to us and something else to the engine", path=path)

@@ -1,0 +1,1 @@
+"""Reads what stands on disk of a tokenizer, one module per source, without the grammar engine."""
