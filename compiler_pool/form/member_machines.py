@@ -1,0 +1,210 @@
+"""A machine of members from a formula: states are places in the order of names, and what is left to hold there.
+
+Declared names come one after the other, each there or not; then undeclared ones, as many as there may be. What is
+decided is gone from the residual, so states are told apart only by what still matters. No state is kept from which
+the object could not end, as far as that can be seen without the values of members.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from compiler_pool.form.claims import Claims, Way
+from compiler_pool.form.flattening import every
+from compiler_pool.form.languages import Among, Language
+from compiler_pool.form.making import Goal, Making
+from compiler_pool.form.member_rules import MemberRule, MemberRules
+from compiler_pool.form.member_scopes import name_patterns, name_wishes
+from compiler_pool.form.member_steps import MemberSteps, Reach
+from compiler_pool.form.name_classes import NameClass, name_classes
+from compiler_pool.form.nodes import MemberMachine, MemberMove, MemberState
+from compiler_pool.form.residuals import NEVER, Residual, Residuals
+from compiler_pool.form.spending import ExpansionSpentError
+from registry.algebra.formulas import Formula
+
+MAX_LISTED_NAMES: Final = 1_000
+"""Names of one kind that are taken one by one, each at most once; a kind that has more is as good as endless."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineBounds:
+    """What one machine may come to before another way to make the object is looked for."""
+
+    max_ways: int
+    """Of one member, in one state."""
+    max_states: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _State:
+    is_final: bool = False
+    moves: list[tuple[str | Language, Goal, int]] = field(default_factory=list)
+    skips: list[int] = field(default_factory=list)
+
+
+def member_machine(flat: Formula, names: Iterable[str], making: Making, bounds: MachineBounds) -> MemberMachine | None:
+    """The machine of the objects that satisfy a flat formula; `None` if it is seen that there is none.
+
+    Raises `ExpansionSpentError`.
+    """
+    return _Building(flat, names, making, bounds).machine()
+
+
+class _Building:
+    def __init__(self, flat: Formula, names: Iterable[str], making: Making, bounds: MachineBounds) -> None:
+        self._making = making
+        self._bounds = bounds
+        self._residuals = Residuals(making.spending)
+        self._claims = Claims(self._residuals, making, max_ways=bounds.max_ways)
+        rules = MemberRules(making=making)
+        rules.take(flat)
+        declared = list(names)
+        listed, self._classes = self._undeclared(flat, declared, rules)
+        self._names = [*declared, *listed]
+        self._rules = [rules.of(name) for name in self._names]
+        self._class_rules = [rules.of_class(one) for one in self._classes]
+        self._steps = MemberSteps(
+            self._names,
+            self._classes,
+            reaches=self._reaches(),
+            residuals=self._residuals,
+            claims=self._claims,
+            rules=rules,
+        )
+        self._start = self._residuals.of(every(rules.rest))
+        self._states: list[_State] = []
+        self._numbers: dict[tuple[int, Residual], int | None] = {}
+        self._pending: deque[tuple[int, int, Residual, list[Way], Residual]] = deque()
+
+    def machine(self) -> MemberMachine | None:
+        """The machine, if any object is seen to be possible."""
+        if any(rule.is_required and not rule.is_allowed for rule in self._rules):
+            return None
+        start = self._state(0, self._steps.begun(self._start))
+        if start is None:
+            return None
+        while self._pending:
+            self._fill(*self._pending.popleft())
+        return self._written(start)
+
+    def _undeclared(self, flat: Formula, declared: list[str], rules: MemberRules) -> tuple[list[str], list[NameClass]]:
+        """Undeclared names that can be listed, in order, and the kinds of all others."""
+        classes = name_classes(
+            name_patterns(flat),
+            name_wishes(flat),
+            declared=declared,
+            making=self._making,
+            is_allowed=lambda one: rules.of_class(one).is_allowed,
+        )
+        listed: list[str] = []
+        endless: list[NameClass] = []
+        for one in classes:
+            if isinstance(one.language, Among) and len(one.language.texts) <= MAX_LISTED_NAMES:
+                listed += one.language.texts
+            else:
+                endless.append(one)
+        return listed, endless
+
+    def _reaches(self) -> list[Reach]:
+        must, may = 0, 0
+        reaches = [Reach(must=0, may=None if self._classes else 0)]
+        for rule in reversed(self._rules):
+            must += rule.is_required
+            may += rule.is_allowed
+            reaches.append(Reach(must=must, may=None if self._classes else may))
+        return reaches[::-1]
+
+    def _state(self, place: int, residual: Residual) -> int | None:
+        """The number of a state; `None` if it is seen that no object can end from there.
+
+        A place where the member cannot be there is no state of its own: it is the next one.
+        """
+        passed: list[tuple[int, Residual]] = []
+        number: int | None = None
+        while residual != NEVER:
+            if (place, residual) in self._numbers:
+                number = self._numbers[place, residual]
+                break
+            passed.append((place, residual))
+            if place == len(self._names):
+                number = self._add(place, residual, [], residual)
+                break
+            rule = self._rules[place]
+            ways = self._ways(self._steps.present(residual, place), rule) if rule.is_allowed else []
+            without = NEVER if rule.is_required else self._steps.absent(residual, place)
+            if ways:
+                number = self._add(place, residual, ways, without)
+                break
+            place, residual = place + 1, without
+        self._numbers.update(dict.fromkeys(passed, number))
+        return number
+
+    def _ways(self, residual: Residual, rule: MemberRule) -> list[Way]:
+        if residual == NEVER:
+            return []
+        return self._claims.ways(residual, rule.goal)
+
+    def _add(self, place: int, residual: Residual, ways: list[Way], without: Residual) -> int:
+        self._making.spending.states(1)
+        if len(self._states) >= self._bounds.max_states:
+            raise ExpansionSpentError("max_states", self._bounds.max_states)
+        self._states.append(_State())
+        self._pending.append((len(self._states) - 1, place, residual, ways, without))
+        return len(self._states) - 1
+
+    def _fill(self, number: int, place: int, residual: Residual, ways: list[Way], without: Residual) -> None:
+        state = self._states[number]
+        if place < len(self._names):
+            self._move(state, self._names[place], ways, place + 1)
+            target = self._state(place + 1, without)
+            if target is not None:
+                state.skips.append(target)
+            return
+        state.is_final = self._steps.ended(residual)
+        for names, rule in zip(self._classes, self._class_rules, strict=True):
+            self._move(state, names.language, self._ways(self._steps.further(residual, names), rule), place)
+
+    def _move(self, state: _State, names: str | Language, ways: list[Way], place: int) -> None:
+        for way in ways:
+            target = self._state(place, way.left)
+            if target is not None:
+                state.moves.append((names, way.goal, target))
+
+    def _written(self, start: int) -> MemberMachine | None:
+        """The states from which an end is in sight, the start first. Only what they hold gets a node."""
+        ending = self._ending()
+        if start not in ending:
+            return None
+        order = {start: 0}
+        pending = deque([start])
+        while pending:
+            state = self._states[pending.popleft()]
+            for target in (*(target for _, _, target in state.moves), *state.skips):
+                if target in ending and target not in order:
+                    order[target] = len(order)
+                    pending.append(target)
+        return MemberMachine(states=tuple(self._written_state(number, order) for number in order))
+
+    def _written_state(self, number: int, order: dict[int, int]) -> MemberState:
+        state = self._states[number]
+        moves = (
+            MemberMove(names=names, value=self._making.node(goal), target=order[target])
+            for names, goal, target in state.moves
+            if target in order
+        )
+        skips = (order[target] for target in state.skips if target in order)
+        return MemberState(is_final=state.is_final, moves=tuple(moves), skips=tuple(skips))
+
+    def _ending(self) -> set[int]:
+        before: dict[int, list[int]] = {}
+        for at, state in enumerate(self._states):
+            for target in (*(target for _, _, target in state.moves), *state.skips):
+                before.setdefault(target, []).append(at)
+        ending = {at for at, state in enumerate(self._states) if state.is_final}
+        pending = list(ending)
+        while pending:
+            fresh = set(before.get(pending.pop(), ())) - ending
+            ending |= fresh
+            pending.extend(fresh)
+        return ending

@@ -1,0 +1,127 @@
+"""Which members an atom of objects speaks of, and which names a formula gives an object to begin with."""
+
+from collections.abc import Iterable, Iterator
+
+from compiler_pool.form.flattening import every, some
+from compiler_pool.form.making import Making
+from compiler_pool.form.strings import pattern_language
+from registry.algebra.formulas import (
+    TRUE,
+    All,
+    Any,
+    EachMember,
+    EachName,
+    Formula,
+    Has,
+    Matching,
+    Named,
+    OneOf,
+    Others,
+    Scope,
+    SomeMember,
+    SomeName,
+    Unsettled,
+    Wants,
+)
+from registry.algebra.truth import in_scope
+from registry.errors import UnsupportedPatternError
+
+
+def sayable(flat: Formula, making: Making) -> Formula:
+    """The formula without what no machine of members can say, which is reported."""
+    match flat:
+        case All(parts=parts):
+            return every(sayable(part, making) for part in parts)
+        case Any(parts=parts):
+            return some(sayable(part, making) for part in parts)
+        case Unsettled(keyword=keyword):
+            making.cannot(keyword, "too many subschemas decide which members it speaks of")
+            return TRUE
+        case OneOf():
+            making.cannot("enum", "too many objects, or too large ones, are excluded")
+            return TRUE
+        case EachMember(scope=scope) | SomeMember(scope=scope) if not _is_sayable(scope, making):
+            return TRUE
+        case _:
+            return flat
+
+
+def _is_sayable(scope: Scope, making: Making) -> bool:
+    for pattern in patterns_of(scope):
+        try:
+            pattern_language(pattern)
+        except UnsupportedPatternError as error:
+            making.cannot("patternProperties", f"{error.reason} (at position {error.position})")
+            return False
+    return True
+
+
+def patterns_of(scope: Scope) -> Iterable[str]:
+    """The patterns that decide whether a name is in the scope."""
+    match scope:
+        case Named():
+            return ()
+        case Matching(pattern=pattern):
+            return (pattern,)
+        case Others(patterns=patterns):
+            return sorted(patterns)
+
+
+def speaks_of(scope: Scope, name: str) -> bool:
+    """Whether a member of that name is in a scope whose patterns are all supported."""
+    if isinstance(scope, Named):
+        return scope.name == name
+    held = in_scope(scope, name)
+    assert held is not None, scope
+    return held
+
+
+def atoms_of(flat: Formula) -> Iterator[Formula]:
+    """All atoms, in order, those first that hold in any case."""
+    pending = [flat]
+    while pending:
+        choices: list[Formula] = []
+        while pending:
+            part = pending.pop()
+            match part:
+                case All(parts=parts):
+                    pending.extend(reversed(parts))
+                case Any(parts=parts):
+                    choices.append(part)
+                case _:
+                    yield part
+        pending = [part for choice in choices if isinstance(choice, Any) for part in reversed(choice.parts)]
+
+
+def declared_names(flat: Formula) -> list[str]:
+    """The names that the formula mentions, in the order in which members are generated.
+
+    Those with a schema of their own first, in the order of their schemas, and those that stand in no choice before
+    those that do; then names that are only asked for, and names that only other members are told apart from.
+    """
+    schemas: dict[str, None] = {}
+    mentioned: dict[str, None] = {}
+    told_apart: set[str] = set()
+    for atom in atoms_of(flat):
+        match atom:
+            case EachMember(scope=Named(name=name)) | SomeMember(scope=Named(name=name)):
+                schemas[name] = None
+            case Has(name=name):
+                mentioned[name] = None
+            case EachMember(scope=Others(names=names)) | SomeMember(scope=Others(names=names)):
+                told_apart |= names
+            case _:
+                pass
+    return list(dict.fromkeys((*schemas, *mentioned, *sorted(told_apart))))
+
+
+def name_wishes(flat: Formula) -> list[Wants]:
+    """What is wanted of names, each once and as it is wanted positively."""
+    atoms = (atom for atom in atoms_of(flat) if isinstance(atom, EachName | SomeName))
+    return list(dict.fromkeys(Wants(term=atom.wanted.term, positive=True) for atom in atoms))
+
+
+def name_patterns(flat: Formula) -> list[str]:
+    """The patterns that decide what is said of a name."""
+    atoms = (atom for atom in atoms_of(flat) if isinstance(atom, EachMember | SomeMember))
+    return list(dict.fromkeys(pattern for atom in atoms for pattern in patterns_of(atom.scope)))

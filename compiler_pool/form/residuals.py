@@ -1,0 +1,210 @@
+"""What is left to hold of an object while its members are read: formulas by number, simplified, equal ones once.
+
+Formulas are monotone in their literals, so a literal that is put down as false only ever narrows what is left. That is
+what makes it right to follow some of the ways in which a formula can come true, each on its own.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NewType, TypeAlias
+
+from compiler_pool.form.spending import ExpansionSpending
+from registry.algebra.formulas import FALSE, All, Any, Formula, Wants, negated, refused
+
+Residual = NewType("Residual", int)
+
+NEVER: Final = Residual(0)
+ALWAYS: Final = Residual(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The member that is being read has a value that is wanted so."""
+
+    wanted: Wants
+
+
+Literal: TypeAlias = Formula | Claim
+"""An atom of objects, or a claim."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Conjunction:
+    parts: tuple[Residual, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Disjunction:
+    parts: tuple[Residual, ...]
+
+
+_Shape: TypeAlias = Literal | _Conjunction | _Disjunction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Join:
+    """How parts are joined: one that is `decisive` decides, none at all is `idle`."""
+
+    shape: type[_Conjunction] | type[_Disjunction]
+    decisive: Residual
+    idle: Residual
+
+
+_AND: Final = _Join(shape=_Conjunction, decisive=NEVER, idle=ALWAYS)
+_OR: Final = _Join(shape=_Disjunction, decisive=ALWAYS, idle=NEVER)
+
+
+class Residuals:
+    """All residual formulas of one machine. They are only ever added."""
+
+    def __init__(self, spending: ExpansionSpending) -> None:
+        self._spending = spending
+        self._shapes: list[_Shape] = [_Disjunction(parts=()), _Conjunction(parts=())]
+        self._known: dict[_Shape, Residual] = {shape: Residual(at) for at, shape in enumerate(self._shapes)}
+        self._literals: list[frozenset[Residual]] = [frozenset(), frozenset()]
+        """By residual, the literals that it holds."""
+        self._opposites: dict[Residual, Residual] = {}
+
+    def literal(self, literal: Literal) -> Residual:
+        """The residual of one atom or claim."""
+        known = self._known.get(literal)
+        if known is None:
+            known = self._add(literal, None)
+            opposite = Claim(wanted=refused(literal.wanted)) if isinstance(literal, Claim) else negated(literal)
+            other = NEVER if opposite == FALSE else self._known.get(opposite)
+            if other is not None and other != NEVER:
+                self._opposites[known], self._opposites[other] = other, known
+        return known
+
+    def of(self, formula: Formula) -> Residual:
+        """The residual of a flat formula."""
+        match formula:
+            case All(parts=parts):
+                return self.all_of(map(self.of, parts))
+            case Any(parts=parts):
+                return self.any_of(map(self.of, parts))
+            case _:
+                return self.literal(formula)
+
+    def literals(self, residual: Residual) -> frozenset[Residual]:
+        """The literals in it."""
+        return self._literals[residual]
+
+    def shape(self, literal: Residual) -> Literal:
+        """What a literal says."""
+        shape = self._shapes[literal]
+        assert not isinstance(shape, _Conjunction | _Disjunction)
+        return shape
+
+    def conjuncts(self, residual: Residual) -> tuple[Residual, ...]:
+        """What it is the conjunction of: itself alone, if it is none."""
+        shape = self._shapes[residual]
+        return shape.parts if isinstance(shape, _Conjunction) else (residual,)
+
+    def disjuncts(self, residual: Residual) -> tuple[Residual, ...]:
+        """What it is the disjunction of: itself alone, if it is none."""
+        shape = self._shapes[residual]
+        return shape.parts if isinstance(shape, _Disjunction) else (residual,)
+
+    def all_of(self, parts: Iterable[Residual]) -> Residual:
+        """The conjunction."""
+        return self._joined(parts, _AND)
+
+    def any_of(self, parts: Iterable[Residual]) -> Residual:
+        """The disjunction."""
+        return self._joined(parts, _OR)
+
+    def implies(self, one: Residual, other: Residual) -> bool:
+        """Whether it is plain that the second holds wherever the first does."""
+        return one in (other, NEVER) or other == ALWAYS or self.all_of((one, other)) == one
+
+    def replaced(self, residual: Residual, by: Mapping[Residual, Residual]) -> Residual:
+        """The residual with literals replaced."""
+        return self._replaced(residual, by, by.keys(), {})
+
+    def replacing(self, by: Mapping[Residual, Residual]) -> Callable[[Residual], Residual]:
+        """The same for many residuals, which share what they have in common."""
+        known: dict[Residual, Residual] = {}
+        return lambda residual: self._replaced(residual, by, by.keys(), known)
+
+    def _replaced(
+        self,
+        residual: Residual,
+        by: Mapping[Residual, Residual],
+        touched: Iterable[Residual],
+        known: dict[Residual, Residual],
+    ) -> Residual:
+        if self._literals[residual].isdisjoint(touched):
+            return residual
+        if residual not in known:
+            self._spending.step()
+            match self._shapes[residual]:
+                case _Conjunction(parts=parts):
+                    known[residual] = self.all_of(self._each(parts, by, touched, known, NEVER))
+                case _Disjunction(parts=parts):
+                    known[residual] = self.any_of(self._each(parts, by, touched, known, ALWAYS))
+                case _:
+                    known[residual] = by[residual]
+        return known[residual]
+
+    def _each(
+        self,
+        parts: tuple[Residual, ...],
+        by: Mapping[Residual, Residual],
+        touched: Iterable[Residual],
+        known: dict[Residual, Residual],
+        decisive: Residual,
+    ) -> Iterator[Residual]:
+        for part in parts:
+            made = self._replaced(part, by, touched, known)
+            yield made
+            if made == decisive:
+                return
+
+    def _joined(self, parts: Iterable[Residual], join: _Join) -> Residual:
+        kept: dict[Residual, None] = {}
+        pending = [iter(parts)]
+        while pending:
+            for part in pending[-1]:
+                if part == join.decisive:
+                    return part
+                shape = self._shapes[part]
+                if isinstance(shape, join.shape):
+                    pending.append(iter(shape.parts))
+                    break
+                kept[part] = None
+            else:
+                pending.pop()
+        return self._settled(kept, join)
+
+    def _settled(self, kept: dict[Residual, None], join: _Join) -> Residual:
+        """The parts joined. What a part alone decides within the others is decided there: `a` and (`a` or `b`) is `a`,
+        `a` and (not `a` or `b`) is `a` and `b`."""
+        opposites = {self._opposites[part] for part in kept if part in self._opposites}
+        if not opposites.isdisjoint(kept):
+            return join.decisive
+        other = _OR if join is _AND else _AND
+        for part in kept:
+            shape = self._shapes[part]
+            if not isinstance(shape, other.shape):
+                continue
+            if not kept.keys().isdisjoint(shape.parts):
+                return self._settled({one: None for one in kept if one != part}, join)
+            if not opposites.isdisjoint(shape.parts):
+                left = self._joined((one for one in shape.parts if one not in opposites), other)
+                return self._joined((left if one == part else one for one in kept), join)
+        if len(kept) <= 1:
+            return next(iter(kept), join.idle)
+        numbers = tuple(sorted(kept))
+        shape = join.shape(parts=numbers)
+        known = self._known.get(shape)
+        return self._add(shape, numbers) if known is None else known
+
+    def _add(self, shape: _Shape, parts: tuple[Residual, ...] | None) -> Residual:
+        self._spending.step()
+        number = Residual(len(self._shapes))
+        self._known[shape] = number
+        self._shapes.append(shape)
+        literals = (self._literals[part] for part in parts or ())
+        self._literals.append(frozenset({number}) if parts is None else frozenset().union(*literals))
+        return number
