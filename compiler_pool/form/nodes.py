@@ -66,9 +66,14 @@ class ItemState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemMachine:
-    """Arrays by states; the first is where every array begins."""
+    """Arrays by states; the first is where every array begins. `at_least` to `at_most` items, beside what states say.
+
+    A long count in states would be as many states; an engine counts it as it can.
+    """
 
     states: tuple[ItemState, ...]
+    at_least: int = 0
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

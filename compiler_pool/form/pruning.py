@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from compiler_pool.form.item_lengths import ends_within
 from compiler_pool.form.nodes import (
     AnyOf,
     DistinctItems,
@@ -91,13 +92,18 @@ def _has_text(node: Node, fruitful: set[NodeId]) -> bool:
             return _shortened(node, fruitful) is not None
         case DistinctItems(texts=texts, at_least=at_least, at_most=at_most):
             return at_least <= (len(texts) if at_most is None else min(at_most, len(texts)))
-        case ItemMachine(states=states):
-            return 0 in _ending(
-                [state.is_final for state in states],
-                [[move.target for move in state.moves if move.item in fruitful] for state in states],
-            )
+        case ItemMachine():
+            return _has_array(node, fruitful)
         case MemberMachine(states=states):
             return 0 in _ending([state.is_final for state in states], _member_steps(states, fruitful))
+
+
+def _has_array(node: ItemMachine, fruitful: set[NodeId]) -> bool:
+    finals = [state.is_final for state in node.states]
+    steps = [[move.target for move in state.moves if move.item in fruitful] for state in node.states]
+    ending = _ending(finals, steps)
+    kept = [[target for target in targets if target in ending] for targets in steps]
+    return 0 in ending and ends_within(finals, kept, at_least=node.at_least, at_most=node.at_most)
 
 
 def _member_steps(states: tuple[MemberState, ...], fruitful: set[NodeId]) -> list[list[int]]:
@@ -147,14 +153,14 @@ def _trimmed(node: Node, fruitful: set[NodeId]) -> Node:
             assert shortened is not None
             return shortened
         case ItemMachine(states=states):
-            return _trimmed_items(states, fruitful)
+            return replace(node, states=_trimmed_items(states, fruitful))
         case MemberMachine(states=states):
             return _trimmed_members(states, fruitful)
         case _:
             return node
 
 
-def _trimmed_items(states: tuple[ItemState, ...], fruitful: set[NodeId]) -> ItemMachine:
+def _trimmed_items(states: tuple[ItemState, ...], fruitful: set[NodeId]) -> tuple[ItemState, ...]:
     steps = [[move.target for move in state.moves if move.item in fruitful] for state in states]
     ending = _ending([state.is_final for state in states], steps)
     order = _order(len(states), lambda at: [target for target in steps[at] if target in ending])
@@ -166,7 +172,7 @@ def _trimmed_items(states: tuple[ItemState, ...], fruitful: set[NodeId]) -> Item
             if move.item in fruitful and move.target in ending
         )
         kept.append(ItemState(is_final=states[at].is_final, moves=tuple(dict.fromkeys(moves))))
-    return ItemMachine(states=tuple(kept))
+    return tuple(kept)
 
 
 def _trimmed_members(states: tuple[MemberState, ...], fruitful: set[NodeId]) -> MemberMachine:
@@ -211,11 +217,12 @@ def _renumbered(node: Node, new: Callable[[NodeId], NodeId]) -> Node:
         case Items(prefix=prefix, rest=rest):
             return replace(node, prefix=tuple(map(new, prefix)), rest=None if rest is None else new(rest))
         case ItemMachine(states=states):
-            return ItemMachine(
+            return replace(
+                node,
                 states=tuple(
                     replace(state, moves=tuple(replace(move, item=new(move.item)) for move in state.moves))
                     for state in states
-                )
+                ),
             )
         case MemberMachine(states=states):
             return MemberMachine(

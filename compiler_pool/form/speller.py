@@ -118,6 +118,8 @@ class Speller:
         yield f"[{','.join(texts)}]"
 
     def _machine_items(self, machine: ItemMachine, value: list[JsonValue]) -> Iterator[str]:
+        if len(value) < machine.at_least or (machine.at_most is not None and len(value) > machine.at_most):
+            return
         states: dict[int, tuple[str, ...]] = {0: ()}
         for item in value:
             after: dict[int, tuple[str, ...]] = {}

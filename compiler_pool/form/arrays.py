@@ -1,0 +1,108 @@
+"""Arrays of a flat formula, one node for each case."""
+
+from typing import Final
+
+from compiler_pool.form.array_cases import ArrayCase, array_case
+from compiler_pool.form.differing import placed_values
+from compiler_pool.form.item_machines import item_machine
+from compiler_pool.form.item_trackers import (
+    CountTracker,
+    DifferenceTracker,
+    ExclusionTracker,
+    ItemTracker,
+    PlacedValues,
+    RepetitionTracker,
+)
+from compiler_pool.form.making import Making
+from compiler_pool.form.nodes import DistinctItems, Items, Node
+from registry.algebra.formulas import Formula
+from registry.text import canonical_json
+
+MAX_LISTED: Final = 256
+"""Values among which items are told apart."""
+MEMORY_BITS: Final = 64
+"""An engine remembers one word of what has been there."""
+MAX_REMEMBERED: Final = 9
+"""Values of which any may have been there: twice the states for each."""
+
+
+def array_nodes(flat: Formula, making: Making) -> list[Node]:
+    """Nodes that together have the arrays for which the formula holds.
+
+    Raises `ExpansionSpentError`.
+    """
+    nodes: dict[Node, None] = {}
+    for atoms in making.cases(flat):
+        case = array_case(atoms, making)
+        node = None if case is None else _node(case, making)
+        if node is not None:
+            nodes[node] = None
+    return list(nodes)
+
+
+def _node(case: ArrayCase, making: Making) -> Node | None:
+    trackers: list[ItemTracker] = [CountTracker(counted=one) for one in case.counted]
+    if case.excluded:
+        trackers.append(ExclusionTracker(case.excluded, making.solver.terms))
+    if case.all_differ or case.some_equal:
+        placed = placed_values(case, making, at_most=MAX_LISTED)
+        if placed is None:
+            making.cannot("uniqueItems", "items are told apart only where two of them can have few values in common")
+        elif case.some_equal:
+            trackers.append(RepetitionTracker(placed))
+        else:
+            node = None if trackers else _distinct(case, placed)
+            if node is not None:
+                return node
+            if _num_remembered(placed) <= MAX_REMEMBERED:
+                if not placed.takes_others[-1]:
+                    # Each value once: past the special places, no more items than values.
+                    case.bound(case.num_special + len(placed.at[-1]))
+                trackers.append(DifferenceTracker(placed, making.solver.terms))
+            else:
+                making.cannot("uniqueItems", "too many values are shared by items that differ in what else they may be")
+    return item_machine(case, trackers, making) if trackers else _items(case, making)
+
+
+def _distinct(case: ArrayCase, placed: PlacedValues) -> DistinctItems | None:
+    """The node of arrays whose places all take the same few values; None if the case is another."""
+    places = placed.at if case.at_most is None or case.at_most > len(placed.at) - 1 else placed.at[: case.at_most]
+    if len(set(places)) != 1 or any(placed.takes_others):
+        return None
+    texts = tuple(canonical_json(placed.values[text]) for text in sorted(places[0]))
+    node = DistinctItems(texts=texts, at_least=case.at_least, at_most=case.at_most)
+    return node if can_tell_apart(len(texts), case.at_most) else None
+
+
+def can_tell_apart(num_values: int, at_most: int | None) -> bool:
+    """Whether so many values can be kept apart in one word: a bit for each, or a field for each item but the last."""
+    if num_values <= MEMORY_BITS:
+        return True
+    num_fields = MEMORY_BITS // (num_values - 1).bit_length()
+    return num_values <= MAX_LISTED and at_most is not None and at_most <= num_fields + 1
+
+
+def _num_remembered(placed: PlacedValues) -> int:
+    """The most values of which it may have to be known, at one place, whether they have been there."""
+    earlier: set[str] = set()
+    most = 0
+    for place, texts in enumerate(placed.at):
+        earlier |= texts
+        most = max(most, len(earlier & placed.later(place)))
+    return most
+
+
+def _items(case: ArrayCase, making: Making) -> Items:
+    """Items that depend on nothing but their places."""
+    special, at_most = case.num_special, case.at_most
+    goals = [case.demand(place) for place in range(special if at_most is None else min(special, at_most))]
+    making.spending.states(len(goals))
+    rest = case.demand(special) if at_most is None or at_most > special else None
+    while goals and goals[-1] == rest:
+        goals.pop()
+    return Items(
+        prefix=tuple(map(making.node, goals)),
+        rest=None if rest is None else making.node(rest),
+        at_least=case.at_least,
+        at_most=at_most,
+    )

@@ -1,0 +1,24 @@
+"""Whether a machine of items has an array of a length between two bounds."""
+
+from collections.abc import Sequence
+
+
+def ends_within(finals: Sequence[bool], steps: Sequence[Sequence[int]], *, at_least: int, at_most: int | None) -> bool:
+    """Whether `at_least` to `at_most` steps from the first state can end in a final one. Exact.
+
+    `steps` lead only to states from which a final one is reached, so that without `at_most` any way goes on to an end.
+    """
+    reached = frozenset({0})
+    length = 0
+    while at_most is None or length <= at_most:
+        if length >= at_least and (at_most is None or any(finals[state] for state in reached)):
+            return bool(reached)
+        following = frozenset(target for state in reached for target in steps[state])
+        if not following:
+            return False
+        if following == reached and length >= at_least:
+            return False
+        # Once the states stay the same, they are the same at every greater length.
+        length = max(length + 1, at_least) if following == reached else length + 1
+        reached = following
+    return False
