@@ -14,6 +14,7 @@ from compiler_pool.form.nodes import (
     Numbers,
     Strings,
 )
+from compiler_pool.lark.constants import is_composite, write_constants
 from compiler_pool.lark.grammar import LarkGrammar, LarkRules
 from compiler_pool.lark.items import write_items
 from compiler_pool.lark.members import write_members
@@ -45,7 +46,7 @@ class _FormWriter:
         """What stands for the node: a terminal, or a rule that is written later."""
         if number not in self._names:
             match self._form.nodes[number]:
-                case Literals(texts=texts):
+                case Literals(texts=texts) if not any(map(is_composite, texts)):
                     name = self._rules.terminal(" | ".join(map(literal, texts)))
                 case Strings(contents=contents):
                     name = string_terminal(contents, self._rules)
@@ -67,5 +68,7 @@ class _FormWriter:
                 write_items(name, node, self._rules, self._of)
             case MemberMachine() as node:
                 write_members(name, node, self._rules, self._of)
-            case Literals() | Strings() | Numbers():
+            case Literals(texts=texts):
+                write_constants(name, texts, self._rules)
+            case Strings() | Numbers():
                 raise AssertionError(number)
