@@ -27,6 +27,8 @@ def is_empty_language(language: Language, spending: ExpansionSpending) -> bool:
 def matches_nothing(tree: PatternNode) -> bool:
     """Whether a tree without anchors matches no text: somewhere it needs a character out of an empty set."""
     match tree:
+        case Characters(ranges=(_, *_), negated=False) | Characters(classes=(_, *_), negated=False):
+            return False
         case Characters():
             return all(low >= 0xD800 and high <= 0xDFFF for low, high in code_points(tree))
         case Anchor():

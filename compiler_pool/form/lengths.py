@@ -1,7 +1,27 @@
 """How long the texts of a tree are, and trees held to a length: a length beside a pattern costs the engine dearly."""
 
-from compiler_pool.form.languages import Lengths
+from collections.abc import Iterable
+from functools import reduce
+
+from compiler_pool.form.languages import Among, Both, Either, Except, Language, Lengths, Matching
 from registry.pattern_syntax import Anchor, Characters, Choice, PatternNode, Repeat, Sequence
+
+
+def bounds_of(language: Language) -> Lengths:
+    """Lengths that hold all of a language, as though no part of it were empty."""
+    match language:
+        case Matching(tree=tree):
+            return lengths_of(tree)
+        case Among(texts=texts):
+            return _hull(Lengths(minimum=len(text), maximum=len(text)) for text in texts)
+        case Lengths():
+            return language
+        case Both(parts=parts):
+            return reduce(common_lengths, map(bounds_of, parts), Lengths())
+        case Either(parts=parts):
+            return _hull(map(bounds_of, parts))
+        case Except():
+            return Lengths()
 
 
 def lengths_of(tree: PatternNode) -> Lengths:
@@ -15,11 +35,7 @@ def lengths_of(tree: PatternNode) -> Lengths:
             each = [lengths_of(part) for part in parts]
             return Lengths(minimum=sum(part.minimum for part in each), maximum=_sum([part.maximum for part in each]))
         case Choice(branches=branches):
-            each = [lengths_of(branch) for branch in branches]
-            maxima = [part.maximum for part in each if part.maximum is not None]
-            return Lengths(
-                minimum=min(part.minimum for part in each), maximum=max(maxima) if len(maxima) == len(each) else None
-            )
+            return _hull(map(lengths_of, branches))
         case Repeat(node=node, minimum=minimum, maximum=maximum):
             inner = lengths_of(node)
             is_endless = inner.maximum != 0 and maximum != 0 and (inner.maximum is None or maximum is None)
@@ -67,6 +83,16 @@ def held_to(tree: PatternNode, lengths: Lengths) -> "PatternNode | None":
         return Characters()
     held = Repeat(node=repeat.node, minimum=least, maximum=most)
     return held if len(parts) == 1 else Sequence(parts=(*parts[:place], held, *parts[place + 1 :]))
+
+
+def _hull(each: Iterable[Lengths]) -> Lengths:
+    """From the shortest to the longest; of nothing, no length at all."""
+    kept = list(each)
+    maxima = [lengths.maximum for lengths in kept if lengths.maximum is not None]
+    return Lengths(
+        minimum=min((lengths.minimum for lengths in kept), default=1),
+        maximum=max(maxima, default=0) if len(maxima) == len(kept) else None,
+    )
 
 
 def _sum(maxima: list[int | None]) -> int | None:

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from registry.algebra.alphabet import code_points
 from registry.pattern_syntax import Anchor, Characters, Choice, PatternNode, Repeat, Sequence
 
 MAX_LISTED: Final = 64
@@ -16,9 +15,11 @@ MAX_LISTED_CHARACTERS: Final = 1_024
 def list_texts(tree: PatternNode) -> tuple[str, ...] | None:
     """All texts of a tree without anchors, each once, as it names them; `None` where it is no short list."""
     match tree:
+        case Characters(negated=True) | Characters(classes=(_, *_)):
+            return None
         case Characters():
             points = [
-                point for low, high in code_points(tree)[:MAX_ALIKE] for point in range(low, min(high, low + 8) + 1)
+                point for low, high in tree.ranges[: MAX_ALIKE + 1] for point in range(low, min(high, low + 8) + 1)
             ]
             return None if len(points) > MAX_ALIKE else _kept(tuple(map(chr, points)))
         case Anchor():

@@ -22,7 +22,7 @@ from compiler_pool.form.languages import (
     either,
     excluding,
 )
-from compiler_pool.form.lengths import common_lengths, held_to
+from compiler_pool.form.lengths import bounds_of, common_lengths, held_to, implies
 from compiler_pool.form.listing import list_texts
 from compiler_pool.form.running import members
 from compiler_pool.form.spending import ExpansionSpending
@@ -85,7 +85,7 @@ def _opposite(part: Language, spending: ExpansionSpending) -> Language:
 
 
 def _conjunction(parts: Iterable[Language], spending: ExpansionSpending) -> Language:
-    kept = list(dict.fromkeys(_opened(parts, Both)))
+    kept = dict.fromkeys(_opened(parts, Both))
     if NO_STRING in kept or any(excluding(part) in kept for part in kept):
         return NO_STRING
     lists = [part for part in kept if isinstance(part, Among)]
@@ -111,6 +111,8 @@ def _conjunction(parts: Iterable[Language], spending: ExpansionSpending) -> Lang
             trees[place] = Matching(tree=held)
             simple = EVERY_STRING
             break
+    if simple != EVERY_STRING and any(implies(bounds_of(part), lengths) for part in rest):
+        simple = EVERY_STRING
     short = [_simple_tree(tree.tree) for tree in trees]
     if any(not isinstance(tree, Matching) for tree in short):
         return _conjunction([*short, simple, *_avoiding(avoided), *rest], spending)
@@ -120,7 +122,7 @@ def _conjunction(parts: Iterable[Language], spending: ExpansionSpending) -> Lang
 
 
 def _disjunction(parts: Iterable[Language]) -> Language:
-    kept = list(dict.fromkeys(_opened(parts, Either)))
+    kept = dict.fromkeys(_opened(parts, Either))
     if EVERY_STRING in kept or any(excluding(part) in kept for part in kept):
         return EVERY_STRING
     texts = tuple(dict.fromkeys(text for part in kept if isinstance(part, Among) for text in part.texts))

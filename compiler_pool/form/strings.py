@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Final
 
 from compiler_pool.form.emptiness import is_empty_language
-from compiler_pool.form.formats import format_language
+from compiler_pool.form.formats.table import Fit, format_language
 from compiler_pool.form.languages import EVERY_STRING, Among, Language, Lengths, Matching, both, either, excluding
 from compiler_pool.form.making import Making
 from compiler_pool.form.nodes import Literals, Node, Strings
@@ -86,12 +86,16 @@ def _pattern(pattern: str, making: Making, *, positive: bool) -> Language:
 
 
 def _format(name: str, making: Making, *, positive: bool) -> Language:
-    language = format_language(name, positive=positive)
-    if language is None:
-        reason = "no grammar tells its strings from all others" if positive else "no grammar holds all its strings"
-        making.cannot("format", reason)
-        return EVERY_STRING
-    return language
+    known = format_language(name)
+    match known.fit, positive:
+        case (Fit.EXACT, _) | (Fit.NARROWER, True):
+            return known.language if positive else excluding(known.language)
+        case Fit.NARROWER, _:
+            making.cannot("format", f"no grammar holds all strings that are not in the format {name}")
+            return excluding(known.language)
+        case _:
+            making.cannot("format", f"no grammar tells the strings in the format {name} from all others")
+            return known.language if positive else EVERY_STRING
 
 
 @lru_cache(maxsize=256)
