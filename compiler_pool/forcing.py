@@ -39,7 +39,7 @@ def _may_be_read_otherwise(grammar: str, tokenizer: BoundTokenizer) -> bool:
     data = plain.encode(errors="surrogatepass")
     if not tokenizer.missing_bytes.isdisjoint(data):
         return True
-    return any(tokenizer.token_bytes[index] in data for index in tokenizer.special if tokenizer.token_bytes[index])
+    return any(text in data for text in tokenizer.misread)
 
 
 def _character(escape: re.Match[str]) -> str:

@@ -22,10 +22,10 @@ from compiler_pool.tokenizers.vocabulary import MAX_TOKENS, EngineDocument, Engi
 _TEXT_BYTES: Final = frozenset({*range(0xC0), *range(0xC2, 0xF5)})
 """All that occur in UTF-8."""
 
-_FAITHFUL_NORMALISERS: Final = frozenset({"NFC", "Prepend", "Replace", "Sequence"})
+_SPACE_MARK: Final = "\u2581"
 _PROBES: Final = (
     *(chr(code) for code in range(0x20, 0x7F)), "\t", "\n", "\r\n", " a", "a ", "a  b", "\n\n a\t", '{"Name": [1, 23]}',
-    "\u00e9", "\u4e2d\u6587", "\U0001f600", "\x00\x1f\x7f", "A\u00e9 x\u2581y\ufb01\u00a0\uff21",
+    "\u00e9", "\u4e2d\u6587", "\U0001f600", "\x00\x1f\x7f", "A\u00e9 y\ufb01\u00a0\uff21",
 )  # fmt: skip
 """Composed texts that a tokenizer which changes letters, spaces or widths does not give back."""
 
@@ -51,9 +51,11 @@ class BoundTokenizer:
     """The special tokens that a grammar may name; by default none, and never an end."""
     missing_bytes: frozenset[int]
     """Bytes of UTF-8 that no single token spells: text that needs one may have no tokens."""
+    misread: frozenset[bytes]
+    """Texts that the engine's split takes for something else: special tokens' names, and a mark that means a space."""
     is_faithful: bool
-    """Whether the engine's split spells the text again, if that is in NFC and holds neither a special token's name nor
-    a missing byte. Where it does not, forced text would be offered as other text."""
+    """Whether the engine's split spells the text again, if that is in NFC and holds nothing misread and no missing
+    byte. Where it does not, forced text would be offered as other text."""
     text_tokens: LongestMatch
     """Over what text may be made of; of several tokens with the same bytes, the lowest id."""
 
@@ -125,7 +127,8 @@ def load_tokenizer(path: Path) -> BoundTokenizer:
         identity=identity,
         granted=granted,
         missing_bytes=missing,
-        is_faithful=source.normalisers <= _FAITHFUL_NORMALISERS
+        misread=_misread(engine, token_bytes, special),
+        is_faithful=vocabulary.keeps_text
         and all(
             _spells(engine, token_bytes, special, probe) for probe in _PROBES if missing.isdisjoint(probe.encode())
         ),
@@ -198,6 +201,12 @@ def _engine_split(engine: LLTokenizer, data: bytes) -> list[int]:
 def _is_refusal(error: BaseException) -> bool:
     """Panics of the engine's native code are no Exception to Python; nothing of ours is broken by them here."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _misread(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int]) -> frozenset[bytes]:
+    names = frozenset(token_bytes[index] for index in special if token_bytes[index])
+    marks_spaces = not _spells(engine, token_bytes, special, f"a{_SPACE_MARK}b")
+    return names | {_SPACE_MARK.encode()} if marks_spaces else names
 
 
 def _spells(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int], text: str) -> bool:

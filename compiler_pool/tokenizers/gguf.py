@@ -52,6 +52,7 @@ def read_gguf(path: Path) -> Vocabulary:
         table=table.token_bytes,
         names=table.ids_by_name,
         normaliser=table.normaliser,
+        keeps_text=table.keeps_text,
         named_ends=tuple(
             index
             for end in _ENDS

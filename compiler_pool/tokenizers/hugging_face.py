@@ -31,6 +31,7 @@ def read_hugging_face(path: Path) -> Vocabulary:
         table=table.token_bytes,
         names=table.ids_by_name,
         normaliser=table.normaliser,
+        keeps_text=table.keeps_text,
         named_ends=tuple(_named_ends(directory, config, table.ids_by_name, path)),
         width=_width(config, path),
         engine=EngineDocument(text=_for_the_engine(document, text)),

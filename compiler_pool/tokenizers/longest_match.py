@@ -47,10 +47,10 @@ class LongestMatch:
                     best[at] = length
                     break
         if not best[0]:
-            byte = next((byte for byte in data if bytes([byte]) not in self.ids), data[0])
-            raise TokenizerError(
-                f"no tokens spell these {len(data)} bytes: there is none for byte 0x{byte:02x}", path=path
-            )
+            spelled = frozenset().union(*self.ids)
+            byte = next((byte for byte in data if byte not in spelled), None)
+            why = "none fit together" if byte is None else f"there is none with byte 0x{byte:02x}"
+            raise TokenizerError(f"no tokens spell these {len(data)} bytes: {why}", path=path)
         split: list[int] = []
         at = 0
         while at < len(data):

@@ -1,10 +1,7 @@
 """Which reader a path is for, and what its file and its declaration say together."""
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from compiler_pool.tokenizers.declaration import TokenizerDeclaration, read_declaration
 from compiler_pool.tokenizers.gguf import read_gguf
@@ -20,12 +17,6 @@ class TokenizerSource:
     vocabulary: Vocabulary
     declared: TokenizerDeclaration
 
-    @property
-    def normalisers(self) -> frozenset[str]:
-        """Types of the steps that change text before it is split."""
-        settings = json.loads(self.vocabulary.normaliser)  # noqa: TID251 - written by the reader of the vocabulary
-        return frozenset(_types(settings))
-
 
 def read_source(path: Path) -> TokenizerSource:
     """Read what is at `path`, told apart by its name's ending. Raises TokenizerError."""
@@ -37,11 +28,3 @@ def read_source(path: Path) -> TokenizerSource:
             return TokenizerSource(vocabulary=read_tiktoken(path, declared), declared=declared)
         case _:
             return TokenizerSource(vocabulary=read_hugging_face(path), declared=read_declaration(path, has_ranks=False))
-
-
-def _types(step: Any) -> Iterator[str]:
-    if step is None:
-        return
-    yield str(step["type"])
-    for inner in step.get("normalizers", []):
-        yield from _types(inner)

@@ -42,6 +42,7 @@ def read_tiktoken(path: Path, declared: TokenizerDeclaration) -> Vocabulary:
         table=table_of(as_bytes, path=str(path)),
         names=declared.special_tokens,
         normaliser="null",
+        keeps_text=True,
         named_ends=(),
         width=None,
         engine=EngineRanks(ranks=ranks, special_tokens=declared.special_tokens, pattern=declared.pattern),

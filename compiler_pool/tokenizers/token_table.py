@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from compiler_pool.errors import TokenizerError
+from compiler_pool.tokenizers.text_steps import keeps_text
 from compiler_pool.tokenizers.vocabulary import table_of
 
 _SPACE_MARK: Final = "\u2581"
@@ -21,6 +22,8 @@ class TokenTable:
     ids_by_name: dict[str, int]
     """Added tokens only: the ones that have a name rather than a text."""
     normaliser: str
+    keeps_text: bool
+    """Whether splitting is known to keep every text in NFC that does not hold the mark of spaces."""
 
 
 def read_token_table(document: Mapping[str, Any], *, path: str) -> TokenTable:
@@ -64,6 +67,7 @@ def _table(document: Mapping[str, Any], path: str) -> TokenTable:
         token_bytes=table_of(as_bytes, path=path),
         ids_by_name=added,
         normaliser=json.dumps(document.get("normalizer"), sort_keys=True),
+        keeps_text=keeps_text(document),
     )
 
 

@@ -36,7 +36,8 @@ class Vocabulary:
     """A tokenizer as one source tells it. `table[id]` is empty where the id stands for nothing.
 
     `names` are the tokens that have a name rather than a text; `named_ends` are the ids that the source itself says
-    end a text, in its order; `width` is that of the model's logits, where something tells it.
+    end a text, in its order; `width` is that of the model's logits, where something tells it. `keeps_text` says that
+    nothing changes a text in NFC before it is split, the mark of spaces aside.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Vocabulary:
     table: tuple[bytes, ...]
     names: Mapping[str, int]
     normaliser: str
+    keeps_text: bool
     named_ends: tuple[int, ...]
     width: int | None
     engine: EngineSource
