@@ -20,8 +20,10 @@ from registry.text import canonical_json
 
 MAX_LISTED: Final = 256
 """Values among which items are told apart."""
-MEMORY_BITS: Final = 64
-"""An engine remembers one word of what has been there."""
+MEMORY_BITS: Final = 63
+"""What an engine is asked to remember of the items that have been there: a word."""
+MAX_COMPARISONS: Final = 2_000
+"""Of one value with those that have been there, for all values and places together."""
 MAX_REMEMBERED: Final = 9
 """Values of which any may have been there: twice the states for each."""
 
@@ -40,7 +42,7 @@ def array_nodes(flat: Formula, making: Making) -> list[Node]:
     return list(nodes)
 
 
-def _node(case: ArrayCase, making: Making) -> Node | None:
+def _node(case: ArrayCase, making: Making) -> Node:
     trackers: list[ItemTracker] = [CountTracker(counted=one) for one in case.counted]
     if case.excluded:
         trackers.append(ExclusionTracker(case.excluded, making.solver.terms))
@@ -51,9 +53,9 @@ def _node(case: ArrayCase, making: Making) -> Node | None:
         elif case.some_equal:
             trackers.append(RepetitionTracker(placed))
         else:
-            node = None if trackers else _distinct(case, placed)
-            if node is not None:
-                return node
+            distinct = None if trackers else _distinct(case, placed)
+            if distinct is not None:
+                return distinct
             if _num_remembered(placed) <= MAX_REMEMBERED:
                 if not placed.takes_others[-1]:
                     # Each value once: past the special places, no more items than values.
@@ -61,7 +63,26 @@ def _node(case: ArrayCase, making: Making) -> Node | None:
                 trackers.append(DifferenceTracker(placed, making.solver.terms))
             else:
                 making.cannot("uniqueItems", "too many values are shared by items that differ in what else they may be")
-    return item_machine(case, trackers, making) if trackers else _items(case, making)
+    if not trackers:
+        return _items(case, making)
+    machine = item_machine(case, trackers, making)
+    if machine is None:
+        _refuse(trackers, making)
+        return _items(case, making)
+    return machine
+
+
+def _refuse(trackers: list[ItemTracker], making: Making) -> None:
+    """Say of all that the trackers were for that it is not in the grammar."""
+    reason = "counting such items, or telling them apart, takes more states than an engine bears"
+    for tracker in trackers:
+        match tracker:
+            case CountTracker():
+                making.cannot("contains", reason)
+            case DifferenceTracker() | RepetitionTracker():
+                making.cannot("uniqueItems", reason)
+            case _:
+                making.cannot("not", reason)
 
 
 def _distinct(case: ArrayCase, placed: PlacedValues) -> DistinctItems | None:
@@ -78,8 +99,9 @@ def can_tell_apart(num_values: int, at_most: int | None) -> bool:
     """Whether so many values can be kept apart in one word: a bit for each, or a field for each item but the last."""
     if num_values <= MEMORY_BITS:
         return True
-    num_fields = MEMORY_BITS // (num_values - 1).bit_length()
-    return num_values <= MAX_LISTED and at_most is not None and at_most <= num_fields + 1
+    if at_most is None or num_values * at_most * (at_most - 1) // 2 > MAX_COMPARISONS:
+        return False
+    return (at_most - 1) * (num_values - 1).bit_length() <= MEMORY_BITS
 
 
 def _num_remembered(placed: PlacedValues) -> int:

@@ -2,12 +2,13 @@
 
 from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
 from compiler_pool.form.array_cases import ArrayCase
-from compiler_pool.form.item_trackers import ItemTracker
+from compiler_pool.form.item_burden import MAX_STATES, is_borne
+from compiler_pool.form.item_trackers import CountTracker, ItemTracker
 from compiler_pool.form.making import Goal, Making
 from compiler_pool.form.nodes import ItemMachine, ItemMove, ItemState, NodeId
 from registry.algebra.formulas import Wants
@@ -15,8 +16,10 @@ from registry.algebra.truth import all_of
 from registry.contract import JsonValue
 from registry.parsing import parse_json
 
-MAX_COUNTED_PLACES: Final = 16
+FEW_PLACES: Final = 16
 """A length up to this is counted by states; a longer one is left to the machine's own bounds."""
+MANY_PLACES: Final = 100
+"""Unless that is more than they bear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,15 +29,23 @@ class _At:
 
 
 def item_machine(case: ArrayCase, trackers: Sequence[ItemTracker], making: Making) -> ItemMachine | None:
-    """The arrays of the case in which all trackers may end; None if that is proven to be none.
+    """The arrays of the case in which all trackers may end.
 
+    None if such a machine, in whatever way it counts, is more than an engine bears.
     Raises `ExpansionSpentError`.
     """
-    return _Building(case, trackers, making).machine()
+    exact = [replace(one, max_guesses=0) if isinstance(one, CountTracker) else one for one in trackers]
+    for tried, num_places in ((list(trackers), FEW_PLACES), (exact, FEW_PLACES), (exact, MANY_PLACES)):
+        building = _Building(case, tried, making, num_places)
+        machine = building.machine()
+        is_ambiguous = any(tracker.is_ambiguous for tracker in tried)
+        if machine is not None and is_borne(machine, is_ambiguous=is_ambiguous):
+            return machine
+    return None
 
 
 class _Building:
-    def __init__(self, case: ArrayCase, trackers: Sequence[ItemTracker], making: Making) -> None:
+    def __init__(self, case: ArrayCase, trackers: Sequence[ItemTracker], making: Making, num_places: int) -> None:
         self._case = case
         self._trackers = trackers
         self._making = making
@@ -43,20 +54,23 @@ class _Building:
         at_least, at_most = case.at_least, case.at_most
         self._last = case.num_special
         """The places from this one on are one."""
-        if at_most is not None and at_most <= max(self._last, MAX_COUNTED_PLACES):
+        if at_most is not None and at_most <= max(self._last, num_places):
             self._last = at_most
-        elif at_least <= MAX_COUNTED_PLACES:
+        elif at_least <= num_places:
             self._last = max(self._last, at_least)
         self._at_least = at_least if at_least > self._last else 0
         self._at_most = at_most if at_most is not None and at_most > self._last else None
 
     def machine(self) -> ItemMachine | None:
+        """None if it has too many states."""
         beginning = _At(place=0, memories=tuple(tracker.beginning for tracker in self._trackers))
         numbers = {beginning: 0}
         states: list[ItemState] = []
         pending = deque([beginning])
         while pending:
             at = pending.popleft()
+            if len(numbers) > MAX_STATES:
+                return None
             self._making.spending.states(1)
             moves: dict[ItemMove, None] = {}
             for item, target in self._moves(at):
@@ -65,11 +79,7 @@ class _Building:
                     pending.append(target)
                 moves[ItemMove(item=item, target=numbers[target])] = None
             states.append(ItemState(is_final=self._may_end(at), moves=tuple(moves)))
-        if self._at_least > 0 or self._at_most is not None:
-            # Where an engine has no counters, it takes rules from each state to each, for every power of two.
-            self._making.spending.states(len(states) ** 2)
-        machine = ItemMachine(states=tuple(states), at_least=self._at_least, at_most=self._at_most)
-        return machine if any(state.is_final for state in states) else None
+        return ItemMachine(states=tuple(states), at_least=self._at_least, at_most=self._at_most)
 
     def _may_end(self, at: _At) -> bool:
         # A longer minimum than places are told apart is the machine's own bound.

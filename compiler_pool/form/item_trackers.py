@@ -30,6 +30,10 @@ class ItemTracker(Protocol):
     """One concern. The choices of a memory cover every item that does not break it, some perhaps twice."""
 
     @property
+    def is_ambiguous(self) -> bool:
+        """Whether one item may be remembered in several ways."""
+
+    @property
     def beginning(self) -> Hashable:
         """The memory before the first item."""
 
@@ -52,6 +56,11 @@ class CountTracker:
     max_guesses: int = 8
 
     @property
+    def is_ambiguous(self) -> bool:
+        """Whether an item that could be counted may as well not be."""
+        return self.counted.at_most is None and self.counted.at_least <= self.max_guesses
+
+    @property
     def beginning(self) -> Hashable:
         """None yet."""
         return 0
@@ -62,8 +71,7 @@ class CountTracker:
         one = self.counted
         if not one.reaches(place) or (one.at_most is None and memory == one.at_least):
             return [Choice(memory=memory)]
-        is_guess = one.at_most is None and one.at_least <= self.max_guesses
-        uncounted = ANY_ITEM if is_guess else frozenset({refused(one.wanted)})
+        uncounted = ANY_ITEM if self.is_ambiguous else frozenset({refused(one.wanted)})
         choices = [Choice(wanted=uncounted, memory=memory)]
         if memory != one.at_most:
             choices.append(Choice(wanted=frozenset({one.wanted}), memory=memory + 1))
@@ -78,6 +86,8 @@ class CountTracker:
 
 class ExclusionTracker:
     """Which of the excluded arrays the items still agree with."""
+
+    is_ambiguous: Final = False
 
     def __init__(self, excluded: Iterable[list[JsonValue]], terms: Terms) -> None:
         self._texts = {tuple(value_text(item) for item in value): None for value in excluded}
@@ -126,6 +136,8 @@ class PlacedValues:
 class DifferenceTracker:
     """Which of the values that can come again have been there: none comes twice."""
 
+    is_ambiguous: Final = False
+
     def __init__(self, placed: PlacedValues, terms: Terms) -> None:
         self._placed = placed
         self._others = none_of(placed.values.values(), terms)
@@ -154,6 +166,7 @@ class DifferenceTracker:
 class RepetitionTracker:
     """Two items are equal: one is remembered until it comes again."""
 
+    is_ambiguous: Final = True
     _DONE: Final = True
 
     def __init__(self, placed: PlacedValues) -> None:

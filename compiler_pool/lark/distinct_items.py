@@ -3,10 +3,12 @@
 from typing import Final
 
 from compiler_pool.form.nodes import DistinctItems
+from compiler_pool.lark.constants import is_composite, write_constants
 from compiler_pool.lark.grammar import LarkRules
 from compiler_pool.lark.strings import literal
 
-_WORD_BITS: Final = 64
+_WORD_BITS: Final = 63
+"""Of a parameter: its conditions reach to the bit before the last."""
 
 
 def write_distinct_items(name: str, node: DistinctItems, rules: LarkRules) -> None:
@@ -19,10 +21,17 @@ def write_distinct_items(name: str, node: DistinctItems, rules: LarkRules) -> No
     if most == 0:
         rules.rule(name, '"[" "]"')
         return
-    items = [rules.terminal(literal(text)) for text in node.texts]
+    items = [_constant(f"{name}_v{at}", text, rules) for at, text in enumerate(node.texts)]
     ends = ['"[" "]"'] if node.at_least == 0 else []
     write = _write_bits if len(items) <= _WORD_BITS else _write_fields
     rules.rule(name, " | ".join([*ends, f'"[" {write(name, items, max(node.at_least, 1), most, rules)}::0x0']))
+
+
+def _constant(name: str, text: str, rules: LarkRules) -> str:
+    if not is_composite(text):
+        return rules.terminal(literal(text))
+    write_constants(name, [text], rules)
+    return rules.rule_name(name)
 
 
 def _write_bits(name: str, items: list[str], least: int, most: int, rules: LarkRules) -> str:
@@ -41,16 +50,17 @@ def _write_fields(name: str, items: list[str], least: int, most: int, rules: Lar
     width = (len(items) - 1).bit_length()
     assert (most - 1) * width <= _WORD_BITS, (len(items), most)
     for place in range(most):
+        is_last = place == most - 1
+        rest = '"]"' if is_last else rules.rule_name(f"{name}_r{place}")
         picks: list[str] = []
-        rest = rules.rule_name(f"{name}_r{place}")
         for at, item in enumerate(items):
-            kept = "_" if place == most - 1 else f"bit_or({hex(at << place * width)})"
+            kept = "" if is_last else f"::bit_or({hex(at << place * width)})"
             fresh = _all_of([f"ne([{field * width}:{(field + 1) * width}], {at})" for field in range(place)])
-            picks.append(f"{item} {rest}::{kept}{fresh}")
-        _parametric(f"{name}_p{place}", " | ".join(picks), rules)
-        ends = ['"]"'] if place + 1 >= least else []
-        more = [f'"," {rules.rule_name(f"{name}_p{place + 1}")}::_'] if place + 1 < most else []
-        _parametric(f"{name}_r{place}", " | ".join([*ends, *more]), rules)
+            picks.append(f"{item} {rest}{kept}{fresh}")
+        pick = _parametric(f"{name}_p{place}", " | ".join(picks), rules)
+        if place > 0:
+            ends = ['"]"'] if place >= least else []
+            _parametric(f"{name}_r{place - 1}", " | ".join([*ends, f'"," {pick}::_']), rules)
     return rules.rule_name(f"{name}_p0")
 
 
