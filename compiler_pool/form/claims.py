@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from compiler_pool.form.making import Goal, Making
+from compiler_pool.form.member_domains import listed_values
+from compiler_pool.form.member_rules import is_hopeless, is_plain
 from compiler_pool.form.residuals import ALWAYS, NEVER, Claim, Residual, Residuals
-from compiler_pool.form.spending import ExpansionSpentError
+from compiler_pool.form.spending import ExpansionSpending, ExpansionSpentError
 from registry.algebra.formulas import Wants, refused
-from registry.algebra.terms import Term
 from registry.contract import JsonValue
+from registry.text import value_text
 
 MAX_COMPARED: Final = 64
 """Ways of one member among which those that another one makes idle are looked for: pairs are compared."""
@@ -30,19 +32,18 @@ class Way:
 class Claims:
     """Finds the ways of members of one machine."""
 
-    def __init__(self, residuals: Residuals, making: Making, *, max_ways: int) -> None:
+    def __init__(self, residuals: Residuals, making: Making, spending: ExpansionSpending) -> None:
         self._residuals = residuals
         self._making = making
-        self._max_ways = max_ways
+        self._spending = spending
+        self._max_ways = spending.budget.max_disjuncts
         self._known: dict[tuple[Residual, Goal], list[Way]] = {}
 
     def claim(self, wanted: Wants) -> Residual:
         """The residual that holds if the value is wanted so."""
-        term = self._making.solver.terms[wanted.term]
-        if term.allows_nothing:
-            return NEVER if wanted.positive else ALWAYS
-        if not term.keywords:
-            return ALWAYS if wanted.positive else NEVER
+        terms = self._making.solver.terms
+        if is_plain(wanted, terms):
+            return NEVER if is_hopeless(wanted, terms) else ALWAYS
         return self._residuals.literal(Claim(wanted=wanted))
 
     def ways(self, residual: Residual, demanded: Goal) -> list[Way]:
@@ -95,14 +96,13 @@ class Claims:
 
     def _branch(self, goal: Goal, residual: Residual, found: list[Way]) -> None:
         """With the first open claim, and without it."""
-        self._making.spending.step()
+        self._spending.step()
         if residual == NEVER:
             return
         claims = self._open(residual)
         if not claims:
-            if len(found) >= self._max_ways:
-                raise ExpansionSpentError("max_disjuncts", self._max_ways)
             found.append(Way(goal=goal, left=residual))
+            self._hold(len(found))
             return
         first = claims[0]
         shape = self._residuals.shape(first)
@@ -124,17 +124,17 @@ class Claims:
         """
         shapes = [self._residuals.shape(one) for one in claims]
         wishes = [shape.wanted for shape in shapes if isinstance(shape, Claim)]
-        held = self._listed(goal)
-        is_whole = held is not None
+        held = listed_values(goal, self._making)
+        lists = [None if held is not None else listed_values([wish], self._making) for wish in wishes]
         if held is None:
-            listing = [wish for wish in wishes if self._listed([wish]) is not None]
-            held = [value for wish in listing for value in self._listed([wish]) or ()]
-            if not listing:
+            listed = [value for values in lists if values is not None for value in values]
+            if not listed:
                 return None
+            held = list({value_text(value): value for value in listed}.values())
         groups: dict[Residual, list[JsonValue]] = {}
         truth = self._making.solver.truth
         for value in held:
-            self._making.spending.step(1 + len(wishes) // 4)
+            self._spending.step(1 + len(wishes) // 4)
             truths = [truth.wanted(wish, value) for wish in (*goal, *wishes)]
             if None in truths:
                 return None
@@ -145,23 +145,20 @@ class Claims:
                 left = self._residuals.replaced(residual, settled)
                 if left != NEVER:
                     groups.setdefault(left, []).append(value)
+                    self._hold(len(groups))
         constants = self._making.solver.terms.constant
         ways = [
             Way(goal=frozenset({Wants(term=constants(values), positive=True)}), left=left)
             for left, values in groups.items()
         ]
-        if not is_whole:
-            without = {
-                claim: NEVER for claim, wish in zip(claims, wishes, strict=True) if self._listed([wish]) is not None
-            }
+        without = {claim: NEVER for claim, values in zip(claims, lists, strict=True) if values is not None}
+        if without:
             self._branch(goal, self._residuals.replaced(residual, without), ways)
         return ways
 
-    def _listed(self, goal: Iterable[Wants]) -> list[JsonValue] | None:
-        """The values that an `enum` or `const` of the goal allows, the shortest list."""
-        terms = self._making.solver.terms
-        lists = [_values(terms[wanted.term]) for wanted in goal if wanted.positive]
-        return min((values for values in lists if values is not None), key=len, default=None)
+    def _hold(self, num_ways: int) -> None:
+        if num_ways > self._max_ways:
+            raise ExpansionSpentError("max_disjuncts", self._max_ways)
 
     def _undominated(self, ways: list[Way]) -> list[Way]:
         """Without ways that another one makes idle: it claims less of the value, and leaves no more to do."""
@@ -177,10 +174,3 @@ class Claims:
 
     def _dominates(self, one: Way, other: Way) -> bool:
         return one.goal <= other.goal and self._residuals.implies(other.left, one.left)
-
-
-def _values(term: Term) -> list[JsonValue] | None:
-    if "const" in term.assertions:
-        return [term.assertions["const"]]
-    values = term.assertions.get("enum")
-    return values if isinstance(values, list) else None

@@ -20,20 +20,11 @@ from compiler_pool.form.member_steps import MemberSteps, Reach
 from compiler_pool.form.name_classes import NameClass, name_classes
 from compiler_pool.form.nodes import MemberMachine, MemberMove, MemberState
 from compiler_pool.form.residuals import NEVER, Residual, Residuals
-from compiler_pool.form.spending import ExpansionSpentError
+from compiler_pool.form.spending import ExpansionSpending
 from registry.algebra.formulas import Formula
 
 MAX_LISTED_NAMES: Final = 1_000
 """Names of one kind that are taken one by one, each at most once; a kind that has more is as good as endless."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineBounds:
-    """What one machine may come to before another way to make the object is looked for."""
-
-    max_ways: int
-    """Of one member, in one state."""
-    max_states: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,20 +34,22 @@ class _State:
     skips: list[int] = field(default_factory=list)
 
 
-def member_machine(flat: Formula, names: Iterable[str], making: Making, bounds: MachineBounds) -> MemberMachine | None:
+def member_machine(
+    flat: Formula, names: Iterable[str], making: Making, spending: ExpansionSpending
+) -> MemberMachine | None:
     """The machine of the objects that satisfy a flat formula; `None` if it is seen that there is none.
 
-    Raises `ExpansionSpentError`.
+    States, ways of a member and steps along them are held to `spending`'s budget. Raises `ExpansionSpentError`.
     """
-    return _Building(flat, names, making, bounds).machine()
+    return _Building(flat, names, making, spending).machine()
 
 
 class _Building:
-    def __init__(self, flat: Formula, names: Iterable[str], making: Making, bounds: MachineBounds) -> None:
+    def __init__(self, flat: Formula, names: Iterable[str], making: Making, spending: ExpansionSpending) -> None:
         self._making = making
-        self._bounds = bounds
-        self._residuals = Residuals(making.spending)
-        self._claims = Claims(self._residuals, making, max_ways=bounds.max_ways)
+        self._spending = spending
+        self._residuals = Residuals(spending)
+        self._claims = Claims(self._residuals, making, spending)
         rules = MemberRules(making=making)
         rules.take(flat)
         declared = list(names)
@@ -146,9 +139,7 @@ class _Building:
         return self._claims.ways(residual, rule.goal)
 
     def _add(self, place: int, residual: Residual, ways: list[Way], without: Residual) -> int:
-        self._making.spending.states(1)
-        if len(self._states) >= self._bounds.max_states:
-            raise ExpansionSpentError("max_states", self._bounds.max_states)
+        self._spending.states(1)
         self._states.append(_State())
         self._pending.append((len(self._states) - 1, place, residual, ways, without))
         return len(self._states) - 1

@@ -19,6 +19,7 @@ from registry.algebra.formulas import (
     SomeMember,
     Wants,
 )
+from registry.algebra.terms import Terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,13 +86,18 @@ class MemberRules:
 
     def _is_hopeless(self, goal: Iterable[Wants]) -> bool:
         """Whether some wish is plainly for no value at all."""
-        terms = self.making.solver.terms
-        return any(
-            terms[wanted.term].allows_nothing
-            if wanted.positive
-            else not (terms[wanted.term].allows_nothing or terms[wanted.term].keywords)
-            for wanted in goal
-        )
+        return any(is_hopeless(wanted, self.making.solver.terms) for wanted in goal)
+
+
+def is_hopeless(wanted: Wants, terms: Terms) -> bool:
+    """Whether it is plain that no value is as it is wanted."""
+    return is_plain(wanted, terms) and terms[wanted.term].allows_nothing == wanted.positive
+
+
+def is_plain(wanted: Wants, terms: Terms) -> bool:
+    """Whether it is plain that every value is as it is wanted, or none is."""
+    term = terms[wanted.term]
+    return term.allows_nothing or not term.keywords
 
 
 def class_is_in(names: NameClass, scope: Scope) -> bool:

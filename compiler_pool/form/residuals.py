@@ -86,6 +86,19 @@ class Residuals:
             case _:
                 return self.literal(formula)
 
+    def formula(self, residual: Residual) -> Formula:
+        """The flat formula that it stands for. It holds no claim."""
+        shape = self._shapes[residual]
+        match shape:
+            case _Conjunction(parts=parts):
+                return All(parts=tuple(map(self.formula, parts)))
+            case _Disjunction(parts=parts):
+                return Any(parts=tuple(map(self.formula, parts)))
+            case Claim():
+                raise AssertionError(shape)
+            case _:
+                return shape
+
     def literals(self, residual: Residual) -> frozenset[Residual]:
         """The literals in it."""
         return self._literals[residual]

@@ -20,6 +20,11 @@ class ExpansionSpending:
         self.budget = budget
         self._num_nodes = self._num_states = self._num_steps = 0
 
+    @property
+    def num_steps(self) -> int:
+        """Steps so far."""
+        return self._num_steps
+
     def step(self, count: int = 1) -> None:
         """Raises `ExpansionSpentError`."""
         self._num_steps += count

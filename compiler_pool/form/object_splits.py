@@ -1,0 +1,119 @@
+"""When one machine for all objects of a formula would be a thicket: an alternative each gets its own.
+
+Choices on presence, and choices on one member, are cheap within a machine: at most a state for each way to make them.
+A choice that speaks of the values of several members makes it remember, after each of them, which alternatives are
+still open; alternatives by themselves are small. Several such choices are tried together within an allowance first,
+since apart they multiply.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from compiler_pool.form.making import Making
+from compiler_pool.form.member_domains import with_domains
+from compiler_pool.form.member_machines import member_machine
+from compiler_pool.form.member_rules import is_plain
+from compiler_pool.form.member_scopes import declared_names
+from compiler_pool.form.nodes import MemberMachine
+from compiler_pool.form.residuals import NEVER, Residual, Residuals
+from compiler_pool.form.spending import ExpansionSpending, ExpansionSpentError
+from registry.algebra.formulas import EachMember, Formula, Scope, SomeMember
+
+MAX_TRIED_WAYS: Final = 16
+"""Ways of one member in one state of a machine that is tried before its choices are split."""
+MAX_TRIED_STATES_PER_NAME: Final = 8
+TRIED_SHARE: Final = 4
+"""One in so many steps of the contract's budget may go into machines that are tried."""
+MAX_TRIED_BRANCHES: Final = 4
+"""A single choice with more alternatives is split without a try: they seldom have anything in common."""
+
+
+def object_machines(flat: Formula, making: Making) -> list[MemberMachine]:
+    """Machines that together read the objects of a formula. Raises `ExpansionSpentError`."""
+    return _Splitting(flat, making).machines()
+
+
+class _Splitting:
+    def __init__(self, flat: Formula, making: Making) -> None:
+        self._making = making
+        self._flat = flat
+        self._names = declared_names(flat)
+        self._residuals = Residuals(making.spending)
+        self._num_steps_left = making.spending.budget.max_steps // TRIED_SHARE
+        """Steps that tries may still take."""
+        self._found: list[MemberMachine] = []
+
+    def machines(self) -> list[MemberMachine]:
+        """All that are needed, in the order of the alternatives."""
+        limit = self._making.spending.budget.max_disjuncts
+        pending = [self._residuals.of(self._flat)]
+        seen: set[Residual] = set()
+        while pending:
+            residual = with_domains(pending.pop(), self._residuals, self._making)
+            if residual == NEVER or residual in seen:
+                continue
+            seen.add(residual)
+            conjuncts = self._residuals.conjuncts(residual)
+            choices = [one for one in conjuncts if self._is_entangled(one)]
+            if not choices:
+                self._add(self._machine(residual, self._making.spending))
+            elif not self._try(residual, choices):
+                chosen = min(choices, key=lambda one: len(self._residuals.disjuncts(one)))
+                others = [one for one in conjuncts if one != chosen]
+                branches = self._residuals.disjuncts(chosen)
+                pending.extend(self._residuals.all_of((branch, *others)) for branch in reversed(branches))
+                if len(pending) + len(self._found) > limit:
+                    raise ExpansionSpentError("max_disjuncts", limit)
+        return self._found
+
+    def _add(self, machine: MemberMachine | None) -> None:
+        if machine is not None:
+            self._found.append(machine)
+
+    def _try(self, residual: Residual, choices: list[Residual]) -> bool:
+        """Whether one machine does, within what a try may cost."""
+        if len(choices) == 1 and len(self._residuals.disjuncts(choices[0])) > MAX_TRIED_BRANCHES:
+            return False
+        if self._num_steps_left <= 0:
+            return False
+        budget = replace(
+            self._making.spending.budget,
+            max_disjuncts=MAX_TRIED_WAYS,
+            max_states=MAX_TRIED_STATES_PER_NAME * (len(self._names) + 1),
+            max_steps=self._num_steps_left,
+        )
+        trying = ExpansionSpending(budget)
+        try:
+            machine = self._machine(residual, trying)
+        except ExpansionSpentError:
+            return False
+        finally:
+            self._num_steps_left -= trying.num_steps
+            self._making.spending.step(trying.num_steps)
+        if machine is not None:
+            self._making.spending.states(len(machine.states))
+        self._add(machine)
+        return True
+
+    def _machine(self, residual: Residual, spending: ExpansionSpending) -> MemberMachine | None:
+        formula = self._residuals.formula(residual)
+        mentioned = set(declared_names(formula))
+        names = [name for name in self._names if name in mentioned]
+        return member_machine(formula, names, self._making, spending)
+
+    def _is_entangled(self, residual: Residual) -> bool:
+        """Whether it is a choice that speaks of the values of several members.
+
+        Wishes that no value satisfies only say which members there may be.
+        """
+        if self._residuals.literals(residual) == {residual}:
+            return False
+        spoken_of: set[Scope] = set()
+        for literal in self._residuals.literals(residual):
+            match self._residuals.shape(literal):
+                case EachMember(scope=scope, wanted=wanted) | SomeMember(scope=scope, wanted=wanted):
+                    if not is_plain(wanted, self._making.solver.terms):
+                        spoken_of.add(scope)
+                case _:
+                    pass
+        return len(spoken_of) > 1
