@@ -16,8 +16,8 @@ from registry.contract import JsonValue
 
 
 @dataclass(slots=True, kw_only=True)
-class _Known:
-    """Of one member."""
+class MemberFacts:
+    """What is known of one member."""
 
     is_there: bool = False
     is_missing: bool = False
@@ -42,7 +42,7 @@ def _settled(
     facts: Iterable[Residual], choices: Iterable[Residual], residuals: Residuals, making: Making
 ) -> dict[Residual, Residual]:
     """What the literals of the choices come to."""
-    known: dict[str, _Known] = {}
+    known: dict[str, MemberFacts] = {}
     for fact in facts:
         _learn(residuals.shape(fact), known)
     lists: dict[str, list[JsonValue] | None] = {}
@@ -54,7 +54,7 @@ def _settled(
                     settled[literal] = ALWAYS if known[name].is_there == positive else NEVER
             case EachMember(scope=Named(name=name)) | SomeMember(scope=Named(name=name)) as atom if name in known:
                 if name not in lists:
-                    lists[name] = _values_of(known[name].wanted, making)
+                    lists[name] = values_of(known[name].wanted, making)
                 decided = _decided(atom, known[name], _holds(atom.wanted, known[name], lists[name], making))
                 if decided is not None:
                     settled[literal] = residuals.of(decided)
@@ -63,7 +63,16 @@ def _settled(
     return settled
 
 
-def _decided(atom: EachMember | SomeMember, known: _Known, holds: Ternary) -> Formula | None:
+def facts_of(residual: Residual, residuals: Residuals) -> dict[str, MemberFacts]:
+    """What the conjuncts of a residual say of each member outright."""
+    known: dict[str, MemberFacts] = {}
+    for conjunct in residuals.conjuncts(residual):
+        if residuals.literals(conjunct) == {conjunct}:
+            _learn(residuals.shape(conjunct), known)
+    return known
+
+
+def _decided(atom: EachMember | SomeMember, known: MemberFacts, holds: Ternary) -> Formula | None:
     """What is left of an atom on a member, if it is known whether its value is as the atom wants it."""
     is_each = isinstance(atom, EachMember)
     if known.is_missing:
@@ -78,23 +87,23 @@ def _decided(atom: EachMember | SomeMember, known: _Known, holds: Ternary) -> Fo
     return Has(name=atom.scope.name, positive=not is_each)
 
 
-def _learn(fact: object, known: dict[str, _Known]) -> None:
+def _learn(fact: object, known: dict[str, MemberFacts]) -> None:
     match fact:
         case Has(name=name, positive=positive):
-            one = known.setdefault(name, _Known())
+            one = known.setdefault(name, MemberFacts())
             one.is_there |= positive
             one.is_missing |= not positive
         case EachMember(scope=Named(name=name), wanted=wanted):
-            known.setdefault(name, _Known()).wanted.add(wanted)
+            known.setdefault(name, MemberFacts()).wanted.add(wanted)
         case SomeMember(scope=Named(name=name), wanted=wanted):
-            one = known.setdefault(name, _Known())
+            one = known.setdefault(name, MemberFacts())
             one.is_there = True
             one.wanted.add(wanted)
         case _:
             pass
 
 
-def _holds(wanted: Wants, known: _Known, values: list[JsonValue] | None, making: Making) -> Ternary:
+def _holds(wanted: Wants, known: MemberFacts, values: list[JsonValue] | None, making: Making) -> Ternary:
     """Whether the member's value is as it is wanted wherever the member is there; `None`: that is open."""
     if wanted in known.wanted:
         return True
@@ -107,7 +116,8 @@ def _holds(wanted: Wants, known: _Known, values: list[JsonValue] | None, making:
     return truths.pop() if len(truths) == 1 else None
 
 
-def _values_of(wanted: Iterable[Wants], making: Making) -> list[JsonValue] | None:
+def values_of(wanted: Iterable[Wants], making: Making) -> list[JsonValue] | None:
+    """All values that are as all of it wants them, where a list says which can be; `None` otherwise."""
     """The values that are as all of it wants them, where a list says which there are."""
     wishes = list(wanted)
     values = listed_values(wishes, making)

@@ -17,6 +17,7 @@ from compiler_pool.form.member_scopes import declared_names
 from compiler_pool.form.nodes import MemberMachine
 from compiler_pool.form.residuals import NEVER, Residual, Residuals
 from compiler_pool.form.spending import ExpansionSpending, ExpansionSpentError
+from compiler_pool.form.value_cases import value_cases
 from registry.algebra.formulas import EachMember, Formula, Scope, SomeMember
 
 MAX_TRIED_WAYS: Final = 16
@@ -53,18 +54,23 @@ class _Splitting:
             if residual == NEVER or residual in seen:
                 continue
             seen.add(residual)
-            conjuncts = self._residuals.conjuncts(residual)
-            choices = [one for one in conjuncts if self._is_entangled(one)]
+            choices = [one for one in self._residuals.conjuncts(residual) if self._is_entangled(one)]
             if not choices:
                 self._add(self._machine(residual, self._making.spending))
             elif not self._try(residual, choices):
-                chosen = min(choices, key=lambda one: len(self._residuals.disjuncts(one)))
-                others = [one for one in conjuncts if one != chosen]
-                branches = self._residuals.disjuncts(chosen)
-                pending.extend(self._residuals.all_of((branch, *others)) for branch in reversed(branches))
+                pending.extend(reversed(self._parts(residual, choices)))
                 if len(pending) + len(self._found) > limit:
                     raise ExpansionSpentError("max_disjuncts", limit)
         return self._found
+
+    def _parts(self, residual: Residual, choices: list[Residual]) -> list[Residual]:
+        """The residual in parts: by the values of a member, or by the alternatives of the smallest choice."""
+        cases = value_cases(residual, choices, self._names, self._residuals, self._making)
+        if cases is not None:
+            return cases
+        chosen = min(choices, key=lambda one: len(self._residuals.disjuncts(one)))
+        others = [one for one in self._residuals.conjuncts(residual) if one != chosen]
+        return [self._residuals.all_of((branch, *others)) for branch in self._residuals.disjuncts(chosen)]
 
     def _add(self, machine: MemberMachine | None) -> None:
         if machine is not None:
