@@ -57,7 +57,8 @@ def _node(case: ArrayCase, making: Making) -> Node:
             if distinct is not None:
                 return distinct
             if _num_remembered(placed) <= MAX_REMEMBERED:
-                if not placed.takes_others[-1]:
+                is_last_repeated = case.at_most is None or case.at_most > case.num_special + 1
+                if is_last_repeated:
                     # Each value once: past the special places, no more items than values.
                     case.bound(case.num_special + len(placed.at[-1]))
                 trackers.append(DifferenceTracker(placed, making.solver.terms))

@@ -25,8 +25,6 @@ from registry.algebra.keyword_formulas import JsonType, KeywordFormulas
 from registry.algebra.solver import Solver
 from registry.algebra.terms import TermId
 
-_COMPOSED = (JsonType.ARRAY, JsonType.OBJECT)
-
 
 def every(parts: Iterable[Formula]) -> Formula:
     """The conjunction of flat formulas, simplified."""
@@ -121,7 +119,7 @@ class _Opening:
                 return self._exactly_one(terms)
             case ExactlyOne(terms=terms):
                 return self._none_or_several(terms)
-            case OneOf(positive=False) if self._type in _COMPOSED:
+            case OneOf(positive=False) if self._type is JsonType.OBJECT:
                 return self._unlike(formula)
             case _:
                 return formula
@@ -193,6 +191,9 @@ class _Opening:
         return apartness.holds(one, other, self._beside, self._type)
 
     def _unlike(self, listed: OneOf) -> Formula:
-        """Excluded arrays and objects, said part by part; as they stand where that would be too much."""
+        """Excluded objects, said part by part; as they stand where that would be too much.
+
+        Excluded arrays stay as they are: a machine of items follows them all at once.
+        """
         split = split_exclusions([listed], self._shared.unlike)
         return listed if split is None else self.all_of(split[1])
