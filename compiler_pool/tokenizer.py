@@ -49,6 +49,8 @@ class BoundTokenizer:
     """What the digest is of, to tell two tokenizers apart by."""
     granted: Mapping[str, int]
     """The special tokens that a grammar may name; by default none, and never an end."""
+    withheld: frozenset[int]
+    """Ids that no mask of a grammar may allow: special ones that are neither granted nor an end, and padding."""
     missing_bytes: frozenset[int]
     """Bytes of UTF-8 that no single token spells: text that needs one may have no tokens."""
     misread: frozenset[bytes]
@@ -126,6 +128,7 @@ def load_tokenizer(path: Path) -> BoundTokenizer:
         end_ids=ends,
         identity=identity,
         granted=granted,
+        withheld=special.difference(ends, granted.values()),
         missing_bytes=missing,
         misread=_misread(engine, token_bytes, special),
         is_faithful=vocabulary.keeps_text

@@ -7,6 +7,7 @@ with them. A grammar that compiles may still stall, dead-end or fail in decoding
 import random
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 
 from llguidance import LLMatcher, LLParserLimits
 
@@ -43,7 +44,8 @@ class CompileFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialFailed:
-    """It compiled, and then: `engine_limit`, `dead_end`, `first_mask_too_slow` or `step_too_slow`."""
+    """It compiled, and then: `engine_limit`, `dead_end`, `special_token` (one that the tokenizer's declaration does not
+    grant was offered), `first_mask_too_slow` or `step_too_slow`."""
 
     reason: str
     observed_seconds: float | None = None
@@ -100,7 +102,7 @@ def _attempt(grammar: str, tokenizer: BoundTokenizer, engine: EngineBudget, tria
     failure = _failure(matcher)
     if failure is not None:
         return failure
-    walk = _Walk(tokenizer)
+    walk, withheld = _Walk(tokenizer), _withheld_bits(tokenizer)
     times: list[float] = []
     current = matcher.deep_copy()
     for _ in range(trial.num_steps):
@@ -110,6 +112,8 @@ def _attempt(grammar: str, tokenizer: BoundTokenizer, engine: EngineBudget, tria
         # A limit that trips in a fill leaves an end-only mask behind and says so nowhere else.
         if current.is_error():
             return TrialFailed(reason="engine_limit")
+        if int.from_bytes(mask, "little") & withheld:
+            return TrialFailed(reason="special_token")
         if times[-1] > trial.max_step_seconds:
             reason = "step_too_slow" if len(times) > 1 else "first_mask_too_slow"
             return TrialFailed(reason=reason, observed_seconds=times[-1])
@@ -128,6 +132,15 @@ def _attempt(grammar: str, tokenizer: BoundTokenizer, engine: EngineBudget, tria
         worst_mask_seconds=max(times[1:], default=0.0),
         mask_seconds=tuple(times),
     )
+
+
+@lru_cache(maxsize=8)
+def _withheld_bits(tokenizer: BoundTokenizer) -> int:
+    """The ids that no mask may allow, as a mask read as one number."""
+    bits = bytearray(-(-tokenizer.vocabulary_size // 8))
+    for token in tokenizer.withheld:
+        bits[token >> 3] |= 1 << (token & 7)
+    return int.from_bytes(bits, "little")
 
 
 class _Walk:
