@@ -1,6 +1,7 @@
 """A language run on texts: all its parts at once, over groups of characters that none of them tells apart."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from compiler_pool.form.languages import Among, Both, Either, Except, Language, Lengths, Matching
@@ -21,6 +22,34 @@ MOVES_PER_STEP: Final = 12
 States: TypeAlias = tuple[State, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """The state at one place. From `endless` on, whatever follows is in that part, and from `over` on, nothing is."""
+
+    place: int
+    endless: State | None
+    over: State | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Not:
+    gate: "_Gate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Every:
+    gates: "tuple[_Gate, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Some:
+    gates: "tuple[_Gate, ...]"
+
+
+_Gate: TypeAlias = _Place | _Not | _Every | _Some
+"""A language over places of states: equal parts have one, and are not compared again at every character."""
+
+
 class LanguageRun:
     """The automata of a language, side by side. States are tuples with one entry for each part that is no operator."""
 
@@ -29,14 +58,14 @@ class LanguageRun:
 
         Raises `ExpansionSpentError`.
         """
-        self._language = language
         self._spending = spending
         leaves = list(dict.fromkeys(_leaves(language)))
         words = {word for leaf in leaves if isinstance(leaf, Among) for word in leaf.texts} | set(also)
         spending.step(sum(map(len, words)) // CHARACTERS_PER_STEP)
         trees = (leaf.tree for leaf in leaves if isinstance(leaf, Matching))
         self.alphabet = Alphabet(dict.fromkeys((*(c for tree in trees for c in sets_of(tree)), *_characters(words))))
-        self._places = {leaf: place for place, leaf in enumerate(leaves)}
+        places: dict[Language, int] = {leaf: place for place, leaf in enumerate(leaves)}
+        self._gate = _gate(language, places)
         steps = _Steps(spending)
         try:
             self._automata = [_automaton(leaf, self.alphabet, steps) for leaf in leaves]
@@ -56,12 +85,16 @@ class LanguageRun:
         self._spending.step(1 + len(self.alphabet) * len(self._automata) // MOVES_PER_STEP)
         for group in range(len(self.alphabet)):
             after = self.next(states, group)
-            if self._fate(self._language, after) is not False:
+            if not self.is_over(after):
                 yield group, after
+
+    def is_over(self, states: States) -> bool:
+        """Whether it is plain that no text of the language goes on from here."""
+        return _fate(self._gate, states) is False
 
     def accepts(self, states: States) -> bool:
         """Whether the text read so far is in the language."""
-        return self._holds(self._language, states)
+        return self._holds(self._gate, states)
 
     def contains(self, text: str) -> bool:
         """Whether a text, whose characters the groups tell apart, is in the language. Raises `ExpansionSpentError`."""
@@ -71,34 +104,16 @@ class LanguageRun:
             states = self.next(states, self.alphabet.group_of(character))
         return self.accepts(states)
 
-    def _holds(self, language: Language, states: States) -> bool:
-        match language:
-            case Both(parts=parts):
-                return all(self._holds(part, states) for part in parts)
-            case Either(parts=parts):
-                return any(self._holds(part, states) for part in parts)
-            case Except(part=part):
-                return not self._holds(part, states)
-            case Matching() | Among() | Lengths():
-                place = self._places[language]
+    def _holds(self, gate: "_Gate", states: States) -> bool:
+        match gate:
+            case _Place(place=place):
                 return self._automata[place].accepts(states[place])
-
-    def _fate(self, language: Language, states: States) -> Ternary:
-        """Whether all continuations of the text read so far are in the language, or none is; `None`: that is open."""
-        match language:
-            case Both(parts=parts):
-                return all_of(self._fate(part, states) for part in parts)
-            case Either(parts=parts):
-                return any_of(self._fate(part, states) for part in parts)
-            case Except(part=part):
-                return opposite(self._fate(part, states))
-            case Lengths():
-                state = states[self._places[language]]
-                if state > _ceiling(language) and language.maximum is not None:
-                    return False
-                return True if language.maximum is None and state > language.minimum else None
-            case Matching() | Among():
-                return False if states[self._places[language]] == DEAD else None
+            case _Not(gate=inner):
+                return not self._holds(inner, states)
+            case _Every(gates=gates):
+                return all(self._holds(inner, states) for inner in gates)
+            case _Some(gates=gates):
+                return any(self._holds(inner, states) for inner in gates)
 
 
 def members(texts: Iterable[str], language: Language, spending: ExpansionSpending) -> tuple[str, ...]:
@@ -156,6 +171,38 @@ def _automaton(
             return WordList(frozenset(texts), alphabet)
         case Lengths():
             return _Counter(leaf)
+
+
+def _gate(language: Language, places: Mapping[Language, int]) -> _Gate:
+    match language:
+        case Both(parts=parts):
+            return _Every(gates=tuple(_gate(part, places) for part in parts))
+        case Either(parts=parts):
+            return _Some(gates=tuple(_gate(part, places) for part in parts))
+        case Except(part=part):
+            return _Not(gate=_gate(part, places))
+        case Lengths(maximum=None):
+            return _Place(place=places[language], endless=language.minimum + 1, over=None)
+        case Lengths(maximum=int() as maximum):
+            return _Place(place=places[language], endless=None, over=maximum + 2)
+        case _:
+            return _Place(place=places[language], endless=None, over=None)
+
+
+def _fate(gate: _Gate, states: States) -> Ternary:
+    """Whether all continuations of the text read so far are in the language, or none is; `None`: that is open."""
+    match gate:
+        case _Place(place=place, endless=endless, over=over):
+            state = states[place]
+            if state == DEAD or (over is not None and state >= over):
+                return False
+            return True if endless is not None and state >= endless else None
+        case _Not(gate=inner):
+            return opposite(_fate(inner, states))
+        case _Every(gates=gates):
+            return all_of(_fate(inner, states) for inner in gates)
+        case _Some(gates=gates):
+            return any_of(_fate(inner, states) for inner in gates)
 
 
 def _leaves(language: Language) -> Iterator[Matching | Among | Lengths]:
