@@ -112,7 +112,7 @@ def _attempt(grammar: str, tokenizer: BoundTokenizer, engine: EngineBudget, tria
         # A limit that trips in a fill leaves an end-only mask behind and says so nowhere else.
         if current.is_error():
             return TrialFailed(reason="engine_limit")
-        if int.from_bytes(mask, "little") & withheld:
+        if any(mask[at] & bits for at, bits in withheld):
             return TrialFailed(reason="special_token")
         if times[-1] > trial.max_step_seconds:
             reason = "step_too_slow" if len(times) > 1 else "first_mask_too_slow"
@@ -135,12 +135,12 @@ def _attempt(grammar: str, tokenizer: BoundTokenizer, engine: EngineBudget, tria
 
 
 @lru_cache(maxsize=8)
-def _withheld_bits(tokenizer: BoundTokenizer) -> int:
-    """The ids that no mask may allow, as a mask read as one number."""
-    bits = bytearray(-(-tokenizer.vocabulary_size // 8))
-    for token in tokenizer.withheld:
-        bits[token >> 3] |= 1 << (token & 7)
-    return int.from_bytes(bits, "little")
+def _withheld_bits(tokenizer: BoundTokenizer) -> tuple[tuple[int, int], ...]:
+    """The ids that no mask may allow, by the bytes of a mask that hold them. Few: reading a whole mask is dear."""
+    bits: dict[int, int] = {}
+    for token in sorted(tokenizer.withheld):
+        bits[token >> 3] = bits.get(token >> 3, 0) | 1 << (token & 7)
+    return tuple(bits.items())
 
 
 class _Walk:
