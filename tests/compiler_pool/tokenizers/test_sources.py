@@ -17,12 +17,14 @@ from tests.compiler_pool.tokenizers.worlds import (
     byte_level_fields,
     scored_document,
     scored_fields,
+    unigram_document,
     write_gguf,
     write_ranks,
 )
 
 _SHARED = Path(os.environ.get("SCHEMAGATE_CORPORA", Path(__file__).parents[4] / "shared" / "corpora")).parent
-_SOURCES = ("document", "gguf", "ranks", "scored document", "scored gguf")
+_SOURCES = ("document", "gguf", "ranks", "scored document", "scored gguf", "unigram document")
+_SENTENCEPIECE = {"scored document", "scored gguf", "unigram document"}
 
 
 @cache
@@ -38,8 +40,10 @@ def _tokenizer(source: str) -> BoundTokenizer:
                 return load_tokenizer(write_ranks(path / "t.tiktoken"))
             case "scored document":
                 return load_tokenizer(write_tokenizer(path / "t.json", scored_document()))
-            case _:
+            case "scored gguf":
                 return load_tokenizer(write_gguf(path / "t.gguf", scored_fields()))
+            case _:
+                return load_tokenizer(write_tokenizer(path / "t.json", unigram_document()))
 
 
 def test_one_byte_level_tokenizer_has_one_digest_from_each_source() -> None:
@@ -50,9 +54,10 @@ def test_one_byte_level_tokenizer_has_one_digest_from_each_source() -> None:
 
 
 def test_one_sentencepiece_tokenizer_has_one_digest_from_each_source() -> None:
-    document, gguf = _tokenizer("scored document"), _tokenizer("scored gguf")
+    document, gguf, unigram = (_tokenizer(source) for source in ("scored document", "scored gguf", "unigram document"))
     assert document.identity.differences(gguf.identity) == ()
-    assert document.digest == gguf.digest
+    assert document.identity.differences(unigram.identity) == ()
+    assert document.digest == gguf.digest == unigram.digest
 
 
 _TEXTS = st.one_of(
@@ -86,7 +91,7 @@ def test_no_byte_of_text_is_missing_and_splits_are_faithful(source: str) -> None
 
 def test_the_mark_of_spaces_is_misread_by_sentencepiece_only() -> None:
     mark = "\u2581".encode()
-    assert {source for source in _SOURCES if mark in _tokenizer(source).misread} == {"scored document", "scored gguf"}
+    assert {source for source in _SOURCES if mark in _tokenizer(source).misread} == _SENTENCEPIECE
     for source in _SOURCES:
         tokenizer = _tokenizer(source)
         assert {tokenizer.token_bytes[index] for index in tokenizer.end_ids} <= tokenizer.misread

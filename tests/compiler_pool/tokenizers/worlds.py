@@ -108,6 +108,13 @@ def scored_document() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def unigram_document() -> dict[str, Any]:
+    """The pieces of `scored_document` in a Unigram model: the same tokens, another way to choose among them."""
+    document = scored_document()
+    pieces = [[piece, -float(at)] for piece, at in document["model"]["vocab"].items()]
+    return document | {"model": {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": True}}
+
+
 def write_ranks(
     path: Path, ranks: Mapping[bytes, int] | None = None, declaration: Mapping[str, Any] | None = None
 ) -> Path:
