@@ -1,0 +1,85 @@
+"""JSON Schemas inside contracts of other kinds, lowered by the schema path into one grammar text with the rest."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from compiler_pool.kinds.texts import Embedded
+from compiler_pool.lark.grammar import LarkRules
+from compiler_pool.lowering.lower import lower
+from compiler_pool.lowering.outcome import Lowered, Refused
+from compiler_pool.schema_grammar import schema_grammar
+from policy.enforcement import EnforcementPolicy, ReportEntry
+from policy.limits import LimitClass
+from policy.rejection import Rejection
+from registry.contract import JsonValue
+
+_START: Final = "start: "
+_STARTS: Final[Mapping[str, str]] = {
+    "object": "{", "array": "[", "string": '"', "number": "-0123456789", "integer": "-0123456789", "boolean": "tf",
+    "null": "n",
+}  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class Embedding:
+    """Lowers the schemas of one contract, and keeps what is said about them."""
+
+    rules: LarkRules
+    limits: LimitClass
+    policy: EnforcementPolicy
+    may_be_native: bool = True
+    """Whether the engine's own schema compiler may be used where it is exact; it starts quickest."""
+    report: list[ReportEntry] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    written: list[tuple[str, str]] = field(default_factory=list)
+    """Rules and terminals that schemas brought along, under names of their own."""
+    _num_schemas: int = 0
+
+    def schema(self, schema: JsonValue, pointer: str, *, name: str | None = None) -> Embedded:
+        """The texts of a canonical schema that stands at `pointer`.
+
+        Inside a text no pointer leads anywhere: there `name` says in the report which schema is meant. Refusals are
+        collected, so that one answer tells all of them.
+        """
+        number = self._num_schemas
+        self._num_schemas += 1
+        if self.may_be_native:
+            strict = replace(self.policy, allow_checked_after=False)
+            native = lower(schema, limits=self.limits.contract, policy=strict)
+            if isinstance(native, Lowered):
+                self._report(native.report, pointer, name)
+                rule = self.rules.rule(f"j{number}", native.grammar.removeprefix(_START).strip())
+                return Embedded(rule=rule, starts=_starts(schema), pointer=pointer)
+        exact = schema_grammar(schema, limits=self.limits, policy=self.policy, prefix=f"j{number}")
+        self._report(exact.report, pointer, name)
+        if isinstance(exact, Refused):
+            self.rejections.extend(_moved_rejection(each, pointer, name) for each in exact.rejections)
+            rule = ""
+        else:
+            rule = exact.grammar.start
+            self.written.extend(exact.grammar.rules)
+        return Embedded(rule=rule, starts=_starts(schema), pointer=pointer)
+
+    def _report(self, report: Iterable[ReportEntry], pointer: str, name: str | None) -> None:
+        self.report.extend(_moved_entry(each, pointer, name) for each in report)
+
+
+def _starts(schema: JsonValue) -> str:
+    """The characters that a text of the schema may begin with; those of every type where none is named."""
+    kinds = schema.get("type") if isinstance(schema, dict) else None
+    names = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else [*_STARTS]
+    return "".join(sorted({character for name in names for character in _STARTS[str(name)]}))
+
+
+def _moved_entry(entry: ReportEntry, pointer: str, name: str | None) -> ReportEntry:
+    if name is None:
+        return replace(entry, pointer=pointer + entry.pointer)
+    return ReportEntry(pointer="", keyword=f"{name}#{entry.pointer}", status=entry.status)
+
+
+def _moved_rejection(rejection: Rejection, pointer: str, name: str | None) -> Rejection:
+    if name is None:
+        return replace(rejection, pointer=pointer + rejection.pointer)
+    message = f"In {name} at {rejection.pointer or 'its root'}: {rejection.message}"
+    return replace(rejection, pointer="", message=message)
