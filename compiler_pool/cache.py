@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from compiler_pool.artifact import ArtifactKey
+from compiler_pool.artifact import ArtifactAddress, ArtifactKey
 
 Answer = TypeVar("Answer")
 
@@ -22,6 +22,8 @@ class CachedFrame:
 
     frame: bytes
     cost: bytes
+    cpu_ms: float
+    """What remaking it would cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,20 +31,26 @@ class CachedRefusal:
     """A refusal that is deterministic, as the service's own JSON."""
 
     answer: bytes
+    cpu_ms: float
 
 
 CacheEntry = CachedFrame | CachedRefusal
 
 
-class ArtifactCache(Protocol):
-    """Entries by key. `get` answers None for what was never put, has expired or was evicted; neither call raises."""
+def num_bytes_of(entry: CacheEntry) -> int:
+    """What the entry takes, its key not counted."""
+    return len(entry.frame) + len(entry.cost) if isinstance(entry, CachedFrame) else len(entry.answer)
 
-    async def get(self, key: ArtifactKey) -> CacheEntry | None:
-        """The entry under `key`, if there is one."""
+
+class ArtifactCache(Protocol):
+    """Entries by address. `get` answers None for what was never put, has expired or was evicted; neither raises."""
+
+    async def get(self, address: ArtifactAddress) -> CacheEntry | None:
+        """The entry under `address`, if there is one."""
         ...
 
-    async def put(self, key: ArtifactKey, entry: CacheEntry) -> None:
-        """Keep `entry` under `key`, as long as there is room."""
+    async def put(self, address: ArtifactAddress, entry: CacheEntry) -> None:
+        """Keep `entry` under `address`, as long as there is room."""
         ...
 
 
@@ -59,8 +67,9 @@ class MemoryArtifactCache:
         """What is held, keys not counted."""
         return self._num_bytes
 
-    async def get(self, key: ArtifactKey) -> CacheEntry | None:
+    async def get(self, address: ArtifactAddress) -> CacheEntry | None:
         """See `ArtifactCache`."""
+        key = address.key
         held = self._entries.get(key)
         if held is None:
             return None
@@ -71,10 +80,11 @@ class MemoryArtifactCache:
         self._entries.move_to_end(key)
         return entry
 
-    async def put(self, key: ArtifactKey, entry: CacheEntry) -> None:
+    async def put(self, address: ArtifactAddress, entry: CacheEntry) -> None:
         """See `ArtifactCache`. An entry larger than the whole cache is not kept."""
+        key = address.key
         self._drop(key)
-        size = _size(entry)
+        size = num_bytes_of(entry)
         if size > self._max_bytes:
             return
         expires = self._clock() + self._refusal_seconds if isinstance(entry, CachedRefusal) else float("inf")
@@ -86,7 +96,7 @@ class MemoryArtifactCache:
     def _drop(self, key: ArtifactKey) -> None:
         held = self._entries.pop(key, None)
         if held is not None:
-            self._num_bytes -= _size(held[0])
+            self._num_bytes -= num_bytes_of(held[0])
 
 
 class SingleFlight(Generic[Answer]):
@@ -152,7 +162,3 @@ def _answer(task: "asyncio.Future[Answer]") -> Answer | None:
 
 async def _awaited(compute: Callable[[], Awaitable[Answer]]) -> Answer:
     return await compute()
-
-
-def _size(entry: CacheEntry) -> int:
-    return len(entry.frame) + len(entry.cost) if isinstance(entry, CachedFrame) else len(entry.answer)

@@ -36,7 +36,7 @@ class PoolClient:
         built = self._http.build_request(
             "POST",
             f"{self._base_url}/v1/compile",
-            content=request.model_dump_json().encode(),
+            content=_spelled(request),
             headers={"content-type": "application/json"},
             timeout=timeout,
         )
@@ -62,6 +62,12 @@ class PoolClient:
         except httpx.HTTPError as error:
             raise PoolUnavailableError(f"{type(error).__name__}: {error}") from error
         return httpx.Response(response.status_code, content=bytes(body))
+
+
+def _spelled(request: CompileRequest) -> bytes:
+    # A pool of an older version refuses members that it does not know: the newest is sent only where it says something.
+    excluded = {"urgency"} if request.urgency == "answer" else None
+    return request.model_dump_json(exclude=excluded).encode()
 
 
 Answer = TypeVar("Answer", bound=BaseModel)

@@ -5,7 +5,6 @@ from contextlib import suppress
 
 import structlog
 
-from compiler_pool.cache import MemoryArtifactCache
 from compiler_pool.errors import WorkerStartError
 from compiler_pool.frame import KeyRing
 from compiler_pool.job import JobFinished
@@ -14,6 +13,7 @@ from compiler_pool.order import IdentityOrder, WorkerIdentity
 from compiler_pool.process import WorkerPool
 from compiler_pool.service import CompileService
 from compiler_pool.settings import PoolSettings
+from compiler_pool.tiers import open_tiers
 from policy.limits import GOVERNED
 
 _log = structlog.get_logger(__name__)
@@ -22,6 +22,8 @@ ENTRY = "compiler_pool.compile_job:factory"
 """What the workers run. Named, not imported: the engine loads in them and never here."""
 
 _RETRY_SECONDS = 2.0
+_NUM_RESERVED = 1
+"""Workers that no single tenant can take."""
 
 
 class Desk:
@@ -30,16 +32,17 @@ class Desk:
     def __init__(self, settings: PoolSettings) -> None:
         self._settings = settings
         self._ring = KeyRing.from_text(settings.artifact_keys.get_secret_value())
-        self._cache = MemoryArtifactCache(max_bytes=settings.cache_bytes, refusal_seconds=settings.refusal_seconds)
+        self.metrics = PoolMetrics()
+        self._tiers = open_tiers(settings, self._ring, self.metrics.cache)
         self._pool: WorkerPool | None = None
         self._opening: asyncio.Task[None] | None = None
         self._reason = "workers are starting"
         self.service: CompileService | None = None
-        self.metrics = PoolMetrics()
         watch = self.metrics.watch
         watch("schemagate_compile_queue_depth", "Compiles waiting for a worker.", lambda: self._of_pool("num_queued"))
         watch("schemagate_compile_workers_ready", "Workers that are alive.", lambda: self._of_pool("num_ready"))
-        watch("schemagate_compile_cache_bytes", "Bytes in the artifact cache.", lambda: float(self._cache.num_bytes))
+        watch("schemagate_compile_cache_bytes", "Bytes in the first tier.", lambda: float(self._tiers.first.num_bytes))
+        self.metrics.watch_waiting(lambda urgency: self._pool.num_waiting(urgency) if self._pool is not None else 0)
 
     def open(self) -> None:
         """Begin to start the workers; returns at once."""
@@ -53,6 +56,7 @@ class Desk:
                 await self._opening
         if self._pool is not None:
             await self._pool.close()
+        await self._tiers.close()
 
     @property
     def can_compile(self) -> bool:
@@ -65,7 +69,8 @@ class Desk:
         if self._pool is None or self.service is None:
             return [self._reason]
         missing = self._pool.num_workers - self._pool.num_ready
-        return [f"{missing} of {self._pool.num_workers} workers are being replaced"] if missing > 0 else []
+        reasons = [f"{missing} of {self._pool.num_workers} workers are being replaced"] if missing > 0 else []
+        return [*reasons, "the second cache tier does not answer"] if self._tiers.is_second_down else reasons
 
     async def _open(self) -> None:
         is_open = await self._try_open()
@@ -82,6 +87,7 @@ class Desk:
                 num_workers=settings.num_workers,
                 max_queued=settings.max_queued,
                 budget=GOVERNED.compile,
+                num_reserved=_NUM_RESERVED,
                 start_seconds=settings.start_seconds,
                 on_death=self.metrics.worker_died,
             )
@@ -98,7 +104,12 @@ class Desk:
         self._pool = pool
         held = WorkerIdentity.model_validate_json(answer.payload).tokenizers
         self.service = CompileService(
-            pool=pool, cache=self._cache, ring=self._ring, tokenizers=held, metrics=self.metrics
+            pool=pool,
+            cache=self._tiers.cache,
+            shared=self._tiers.shared,
+            ring=self._ring,
+            tokenizers=held,
+            metrics=self.metrics,
         )
         _log.info("ready", num_workers=pool.num_workers, tokenizers=[tokenizer.name for tokenizer in held])
         return True

@@ -1,10 +1,13 @@
 """The pool's metrics. Label sets are closed: nothing a caller sends can make a new series."""
 
 from collections.abc import Callable
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from compiler_pool.cache_metrics import CacheMetrics
 from compiler_pool.protocol import CompileCost
+from compiler_pool.standing import Urgency
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _DEATHS = ("cpu_seconds", "wall_seconds", "deadline", "memory", "cancelled", "signal", "exit", "exception")
@@ -15,6 +18,7 @@ class PoolMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.cache = CacheMetrics(self.registry)
         self._requests = Counter(
             "schemagate_compile_requests_total",
             "Compile requests by outcome, and whether the cache, another request's compile or neither answered.",
@@ -52,6 +56,14 @@ class PoolMetrics:
     def watch(self, name: str, text: str, read: Callable[[], float]) -> None:
         """A gauge that is read at each scrape."""
         Gauge(name, text, registry=self.registry).set_function(read)
+
+    def watch_waiting(self, read: Callable[[Urgency], int]) -> None:
+        """The line by class, read at each scrape."""
+        gauge = Gauge(
+            "schemagate_compile_waiting", "Compiles in the line by class.", ["urgency"], registry=self.registry
+        )
+        for urgency in Urgency:
+            gauge.labels(urgency.name.lower()).set_function(partial(read, urgency))
 
     def answered(self, outcome: str, cache: str) -> None:
         """One request was answered: cache is `hit`, `miss` or `joined`."""

@@ -44,7 +44,8 @@ class CompileRequest(Wire):
     """Compile one canonical contract for one tokenizer.
 
     `canonical_text` must hash to `contract_digest`; the pool checks, because the digest becomes part of the address.
-    `deadline_seconds` is what is left of the caller's patience, queueing included.
+    `deadline_seconds` is what is left of the caller's patience, queueing included. `urgency` says whether somebody
+    waits for an answer; governed contracts then come before tenants', and what nobody waits for comes last.
     """
 
     kind: str
@@ -53,8 +54,9 @@ class CompileRequest(Wire):
     tokenizer_digest: str
     policy: PolicyWire
     limits: Literal["tenant", "governed", "none"] = "tenant"
-    tenant_partition: str
+    tenant_partition: str = Field(max_length=128)
     deadline_seconds: float = Field(gt=0, le=120)
+    urgency: Literal["answer", "precompile"] = "answer"
 
 
 class ReportEntryWire(Wire):

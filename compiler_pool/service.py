@@ -1,26 +1,22 @@
 """What the pool's service does with a request: check it, look it up, join or start its compile, seal the result."""
 
 import asyncio
-import base64
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 
-from pydantic import ValidationError
-
-from compiler_pool.artifact import Artifact, ArtifactAddress, ArtifactKey, TokenizerDigest
-from compiler_pool.cache import ArtifactCache, CachedFrame, CachedRefusal, SingleFlight
+from compiler_pool.answers import address_of, artifact_of, compiled, kept_answer
+from compiler_pool.artifact import ArtifactAddress, ArtifactKey
+from compiler_pool.cache import CachedFrame, CachedRefusal, CacheEntry, SingleFlight
 from compiler_pool.engine import ENGINE, ENGINE_VERSION
 from compiler_pool.errors import DigestMismatchError, FrameError, UnknownTokenizerError
-from compiler_pool.frame import KeyRing, open_frame, seal
-from compiler_pool.job import JobCrashed, JobFinished, JobTimedOut, QueueFull
+from compiler_pool.frame import KeyRing, seal
+from compiler_pool.job import JobCrashed, JobFinished, JobTimedOut, Partition, QueueFull
 from compiler_pool.lowering.lower import LOWERING_VERSION
 from compiler_pool.metrics import PoolMetrics
-from compiler_pool.order import COMPILATION, CompiledGrammar, CompileOrder
+from compiler_pool.order import COMPILATION, CompileOrder
 from compiler_pool.process import WorkerPool
 from compiler_pool.protocol import (
     Busy,
-    CompileCost,
     Compiled,
     CompileOutcome,
     CompileRequest,
@@ -28,14 +24,16 @@ from compiler_pool.protocol import (
     PoolIdentity,
     Rejected,
     RejectionWire,
-    ReportEntryWire,
     TimedOut,
     TokenizerIdentity,
 )
-from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry, Unknown
+from compiler_pool.redis_leases import Found
+from compiler_pool.shared_flight import Computed, Late, SharedFlight
+from compiler_pool.standing import Standing, Urgency
+from compiler_pool.tiered_cache import TieredArtifactCache
 from policy.limits import LIMIT_CLASSES
 from policy.rejection import RejectionCode
-from registry.contract import ContractDigest, ContractKind
+from registry.contract import ContractKind
 from registry.digests import contract_digest
 
 Outcome = CompileOutcome | Busy
@@ -43,7 +41,6 @@ Outcome = CompileOutcome | Busy
 _MIN_DEADLINE_SECONDS = 0.01
 _CUT_SECONDS = 0.1
 """For the workers to cut a job at its deadline and tell what was spent, before the wait for it is given up."""
-_RETRY_SECONDS = 1.0
 
 
 class CompileService:
@@ -53,12 +50,15 @@ class CompileService:
         self,
         *,
         pool: WorkerPool,
-        cache: ArtifactCache,
+        cache: TieredArtifactCache,
+        shared: SharedFlight | None,
         ring: KeyRing,
         tokenizers: Iterable[TokenizerIdentity],
         metrics: PoolMetrics,
     ) -> None:
-        self._pool, self._cache, self._ring, self._metrics = pool, cache, ring, metrics
+        self._pool, self._cache, self._shared = pool, cache, shared
+        self._ring, self._metrics = ring, metrics
+        self._standings: dict[ArtifactKey, Standing] = {}
         self._tokenizers = {tokenizer.digest: tokenizer for tokenizer in tokenizers}
         self._flights: SingleFlight[Outcome] = SingleFlight()
 
@@ -84,17 +84,19 @@ class CompileService:
             raise DigestMismatchError(claimed=request.contract_digest, actual=actual)
         if request.tokenizer_digest not in self._tokenizers:
             raise UnknownTokenizerError(request.tokenizer_digest)
-        address = _address(request)
-        outcome = await self._cached(address.key)
+        address = address_of(request)
+        outcome = self._kept(await self._cache.get(address))
         source = "hit"
         while outcome is None:
+            if (standing := self._standings.get(address.key)) is not None:
+                standing.raise_to(_urgency(request))  # somebody waits now for what may have been nobody's
             try:
                 async with asyncio.timeout(max(_seconds_left(deadline), _MIN_DEADLINE_SECONDS) + _CUT_SECONDS):
                     outcome, has_joined = await self._flights.run(
-                        address.key, lambda: self._compile(request, address, deadline)
+                        address.key, lambda: self._lead(request, address, deadline)
                     )
             except TimeoutError:
-                outcome, has_joined = Busy(retry_after_seconds=_RETRY_SECONDS), False
+                outcome, has_joined = self._busy(_standing(request)), False
             source = "joined" if has_joined else "miss"
             if has_joined and not isinstance(outcome, Compiled | Rejected) and _seconds_left(deadline) > 0:
                 # Somebody else's patience ran out, or their worker died: that is no answer to this request.
@@ -102,23 +104,38 @@ class CompileService:
         self._metrics.answered(outcome.outcome, source)
         return outcome
 
-    async def _cached(self, key: ArtifactKey) -> Outcome | None:
-        match await self._cache.get(key):
-            case CachedFrame() as entry:
-                try:
-                    artifact = open_frame(entry.frame, self._ring)
-                except FrameError:
-                    return None  # signed with a key that has been retired: compile anew
-                return self._compiled(artifact, entry.frame, CompileCost.model_validate_json(entry.cost), is_hit=True)
-            case CachedRefusal() as entry:
-                try:
-                    return Rejected.model_validate_json(entry.answer)
-                except ValidationError:
-                    return None
-            case None:
-                return None
+    async def _lead(self, request: CompileRequest, address: ArtifactAddress, deadline: float) -> Outcome:
+        """For all who wait in this process: compile, or wait for another process that does."""
+        standing = _standing(request)
+        self._standings[address.key] = standing
+        try:
+            if self._shared is None:
+                return await self._compile(request, address, standing, deadline)
+            shared = await self._shared.run(
+                address, standing, lambda: self._compile(request, address, standing, deadline), deadline=deadline
+            )
+            match shared:
+                case Computed():
+                    return shared.outcome
+                case Late():
+                    return self._busy(standing)
+                case Found():
+                    await self._cache.found(address, shared.entry)
+                    kept = self._kept(shared.entry)
+                    return kept or await self._compile(request, address, standing, deadline)
+        finally:
+            if self._standings.get(address.key) is standing:
+                del self._standings[address.key]
 
-    async def _compile(self, request: CompileRequest, address: ArtifactAddress, deadline: float) -> Outcome:
+    def _kept(self, entry: CacheEntry | None) -> Outcome | None:
+        return None if entry is None else kept_answer(entry, self._ring)
+
+    def _busy(self, standing: Standing) -> Busy:
+        return Busy(retry_after_seconds=self._pool.retry_seconds(standing))
+
+    async def _compile(
+        self, request: CompileRequest, address: ArtifactAddress, standing: Standing, deadline: float
+    ) -> Outcome:
         limits = LIMIT_CLASSES[request.limits]
         order = CompileOrder(
             kind=request.kind,
@@ -132,7 +149,7 @@ class CompileService:
             order.model_dump_json().encode(),
             budget=limits.compile,
             deadline_seconds=max(_seconds_left(deadline), _MIN_DEADLINE_SECONDS),
-            partition=request.tenant_partition,
+            standing=standing,
         )
         match result:
             case QueueFull():
@@ -156,67 +173,30 @@ class CompileService:
         self._metrics.compiled("rejected" if isinstance(compilation, Rejected) else "compiled", cost)
         if isinstance(compilation, Rejected):
             rejected = compilation.model_copy(update={"cost": cost})
+            # What was measured may come out otherwise the next time; only what cannot is remembered.
             if not any(rejection.limit_name == "max_step_seconds" for rejection in rejected.rejections):
-                await self._cache.put(address.key, CachedRefusal(answer=rejected.model_dump_json().encode()))
+                refusal = CachedRefusal(answer=rejected.model_dump_json().encode(), cpu_ms=cost.cpu_ms)
+                await self._cache.put(address, refusal)
             return rejected
-        artifact = _artifact(compilation, address, cost)
+        artifact = artifact_of(compilation, address, cost)
         try:
             frame = seal(artifact, self._ring)
         except FrameError as error:
             message = f"the grammar is too large to carry: {error}"
             return Rejected(rejections=[RejectionWire(code=RejectionCode.COMPILE_REFUSED, message=message)], cost=cost)
-        await self._cache.put(address.key, CachedFrame(frame=frame, cost=cost.model_dump_json().encode()))
-        return self._compiled(artifact, frame, cost, is_hit=False)
-
-    @staticmethod
-    def _compiled(artifact: Artifact, frame: bytes, cost: CompileCost, *, is_hit: bool) -> Compiled:
-        report = [
-            ReportEntryWire(pointer=entry.pointer, keyword=entry.keyword, status=entry.status.value)
-            for entry in artifact.report
-        ]
-        # A hit costs its caller nothing: neither time in the queue nor CPU.
-        if is_hit:
-            cost = cost.model_copy(update={"queue_ms": 0.0, "cpu_ms": 0.0})
-        return Compiled(
-            artifact_key=artifact.key,
-            frame=base64.b64encode(frame).decode(),
-            report=report,
-            cost=cost,
-            cache="hit" if is_hit else "miss",
-        )
+        kept = CachedFrame(frame=frame, cost=cost.model_dump_json().encode(), cpu_ms=cost.cpu_ms)
+        await self._cache.put(address, kept)
+        return compiled(artifact, frame, cost, is_hit=False)
 
 
-def _address(request: CompileRequest) -> ArtifactAddress:
-    policy = EnforcementPolicy(
-        allow_checked_after=request.policy.allow_checked_after,
-        unknown_keyword=Unknown(request.policy.unknown_keyword),
-        unknown_format=Unknown(request.policy.unknown_format),
-    )
-    return ArtifactAddress(
-        contract_digest=ContractDigest(request.contract_digest),
-        tokenizer_digest=TokenizerDigest(request.tokenizer_digest),
-        engine=ENGINE,
-        engine_version=ENGINE_VERSION,
-        lowering_version=LOWERING_VERSION,
-        policy_digest=policy.digest,
-        limits=request.limits,
-        tenant_partition=request.tenant_partition,
-    )
+def _standing(request: CompileRequest) -> Standing:
+    return Standing(partition=Partition(request.tenant_partition), urgency=_urgency(request))
 
 
-def _artifact(compilation: CompiledGrammar, address: ArtifactAddress, cost: CompileCost) -> Artifact:
-    report = tuple(
-        ReportEntry(pointer=entry.pointer, keyword=entry.keyword, status=KeywordStatus(entry.status))
-        for entry in compilation.report
-    )
-    return Artifact(
-        address=address,
-        grammar=compilation.grammar,
-        engine_budget=replace(LIMIT_CLASSES[address.limits].engine),
-        report=report,
-        compile_ms=cost.lower_ms + cost.compile_ms + cost.trial_ms,
-        cpu_ms=cost.cpu_ms,
-    )
+def _urgency(request: CompileRequest) -> Urgency:
+    if request.urgency == "precompile":
+        return Urgency.PRECOMPILE
+    return Urgency.GOVERNED if request.limits == "governed" else Urgency.TENANT
 
 
 def _seconds_left(deadline: float) -> float:

@@ -6,6 +6,7 @@ missing=""
 command -v promtool >/dev/null 2>&1 || missing="$missing prometheus"
 # Debian keeps the server's programs off the path, by version.
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || missing="$missing postgresql"
+command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     echo "Installing system packages for tests:$missing"

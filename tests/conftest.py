@@ -10,4 +10,4 @@ os.environ.setdefault("SCHEMAGATE_CACHE_DIR", str(ROOT / ".cache"))
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 # A server is started by the first test that asks for one.
-pytest_plugins = ["tests.postgres"]
+pytest_plugins = ["tests.postgres", "tests.redis_server"]

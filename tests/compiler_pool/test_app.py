@@ -5,13 +5,10 @@ import base64
 import json
 import os
 import signal
-import socket
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import httpx
 import psutil
@@ -21,100 +18,12 @@ from compiler_pool.artifact import TokenizerDigest
 from compiler_pool.client import PoolClient
 from compiler_pool.errors import PoolUnavailableError
 from compiler_pool.frame import KeyRing, open_frame
-from compiler_pool.protocol import Busy, Compiled, CompileRequest, Crashed, PolicyWire, Rejected, TimedOut
-from registry.contract import ContractKind
-from registry.digests import contract_digest
-from tests.compiler_pool.tiny_tokenizer import write_tokenizer
-
-KEYS = "k1:" + "ab" * 32
-OBJECT = '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false}'
-
-
-class Service:
-    """A running pool."""
-
-    def __init__(self, process: asyncio.subprocess.Process, url: str, http: httpx.AsyncClient, digest: str) -> None:
-        self.process, self.url, self.http, self.digest = process, url, http, digest
-        self.client = PoolClient(url, http)
-
-    def request(
-        self,
-        text: str = OBJECT,
-        *,
-        checked: bool = False,
-        seconds: float = 30.0,
-        partition: str = "t",
-        limits: Literal["tenant", "governed", "none"] = "tenant",
-    ) -> CompileRequest:
-        """A well-formed request for the pool's own tokenizer."""
-        return CompileRequest(
-            kind="json_schema",
-            canonical_text=text,
-            contract_digest=contract_digest(ContractKind.JSON_SCHEMA, text),
-            tokenizer_digest=self.digest,
-            policy=PolicyWire(allow_checked_after=checked),
-            limits=limits,
-            tenant_partition=partition,
-            deadline_seconds=seconds,
-        )
-
-    async def metric(self, name: str) -> float:
-        """One sample of `/metrics`, labels and all; 0 where there is none."""
-        text = (await self.http.get(f"{self.url}/metrics")).text
-        lines = (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-        return next((float(value) for sample, value in lines if sample == name), 0.0)
-
-    def workers(self) -> list[psutil.Process]:
-        """The pool's children."""
-        return psutil.Process(self.process.pid).children()
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
-@asynccontextmanager
-async def _service(directory: Path, *, num_workers: int = 2, **settings: str) -> AsyncIterator[Service]:
-    port = _free_port()
-    environment = os.environ | {
-        "SCHEMAGATE_POOL_TOKENIZERS": str(write_tokenizer(directory / "tiny.json")),
-        "SCHEMAGATE_ARTIFACT_KEYS": KEYS,
-        "SCHEMAGATE_POOL_PORT": str(port),
-        "SCHEMAGATE_POOL_NUM_WORKERS": str(num_workers),
-        **settings,
-    }
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "compiler_pool", env=environment, stderr=asyncio.subprocess.DEVNULL
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        async with httpx.AsyncClient(timeout=60) as http:
-            await _until_ready(url, http)
-            digest = (await PoolClient(url, http).identity()).tokenizers[0].digest
-            yield Service(process, url, http, digest)
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        await asyncio.wait_for(process.wait(), 20)
-
-
-async def _until_ready(url: str, http: httpx.AsyncClient) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            response = await http.get(f"{url}/readyz")
-        except httpx.HTTPError:
-            response = None
-        if response is not None and response.json() == {"status": "ready", "reasons": []}:
-            return
-        assert time.monotonic() < deadline, response and response.text
-        await asyncio.sleep(0.05)
+from compiler_pool.protocol import Busy, Compiled, CompileRequest, Crashed, Rejected, TimedOut
+from tests.compiler_pool.running_pool import KEYS, free_port, running_pool, until_ready
 
 
 async def test_a_contract_is_compiled_once_and_answered_from_the_cache_afterwards(tmp_path: Path) -> None:
-    async with _service(tmp_path) as service:
+    async with running_pool(tmp_path) as service:
         first = await service.client.compile(service.request())
         second = await service.client.compile(service.request())
         assert isinstance(first, Compiled)
@@ -132,7 +41,7 @@ async def test_a_contract_is_compiled_once_and_answered_from_the_cache_afterward
 
 
 async def test_tenants_policies_and_limits_do_not_share_artifacts(tmp_path: Path) -> None:
-    async with _service(tmp_path) as service:
+    async with running_pool(tmp_path) as service:
         requests = [
             service.request(),
             service.request(partition="other"),
@@ -144,7 +53,7 @@ async def test_tenants_policies_and_limits_do_not_share_artifacts(tmp_path: Path
 
 
 async def test_a_refusal_names_pointer_and_keyword_and_is_remembered(tmp_path: Path) -> None:
-    async with _service(tmp_path) as service:
+    async with running_pool(tmp_path) as service:
         request = service.request('{"properties":{"a":{"uniqueItems":true}}}')
         outcomes = [await service.client.compile(request) for _ in range(2)]
         for outcome in outcomes:
@@ -160,14 +69,14 @@ async def test_a_refusal_names_pointer_and_keyword_and_is_remembered(tmp_path: P
 
 
 async def test_many_at_once_for_one_contract_cost_one_compile(tmp_path: Path) -> None:
-    async with _service(tmp_path) as service:
+    async with running_pool(tmp_path) as service:
         outcomes = await asyncio.gather(*(service.client.compile(service.request()) for _ in range(16)))
         assert len({outcome.frame for outcome in outcomes if isinstance(outcome, Compiled)}) == 1
         assert await service.metric("schemagate_compile_queue_seconds_count") == 1
 
 
 async def test_many_contracts_at_once_are_each_their_own(tmp_path: Path) -> None:
-    async with _service(tmp_path) as service:
+    async with running_pool(tmp_path) as service:
         texts = [f'{{"const":{at}}}' for at in range(24)]
         outcomes = await asyncio.gather(*(service.client.compile(service.request(text)) for text in texts))
         for text, outcome in zip(texts, outcomes, strict=True):
@@ -191,7 +100,7 @@ _HOSTILE = {
 
 
 async def test_hostile_contracts_each_end_in_a_verdict_while_others_are_served(tmp_path: Path) -> None:
-    async with _service(tmp_path) as service:
+    async with running_pool(tmp_path) as service:
         hostile = {
             name: asyncio.ensure_future(service.client.compile(service.request(text)))
             for name, text in _HOSTILE.items()
@@ -202,22 +111,22 @@ async def test_hostile_contracts_each_end_in_a_verdict_while_others_are_served(t
         for name, task in hostile.items():
             outcome = await task
             assert isinstance(outcome, Rejected | TimedOut | Crashed | Compiled), name
-        await _until_ready(service.url, service.http)
+        await until_ready(service.url, service.http)
         assert len(service.workers()) == 2
 
 
 async def test_a_killed_worker_costs_one_answer_and_readiness_says_so(tmp_path: Path) -> None:
-    async with _service(tmp_path, num_workers=1) as service:
+    async with running_pool(tmp_path, num_workers=1) as service:
         service.workers()[0].kill()
         assert isinstance(await service.client.compile(service.request()), Compiled | Crashed)
         assert isinstance(await service.client.compile(service.request('{"const":2}')), Compiled)
-        await _until_ready(service.url, service.http)
+        await until_ready(service.url, service.http)
 
 
 async def test_a_wrong_digest_an_unknown_tokenizer_and_a_malformed_body_are_faults_of_the_request(
     tmp_path: Path,
 ) -> None:
-    async with _service(tmp_path, num_workers=1, SCHEMAGATE_POOL_MAX_BODY_BYTES="4096") as service:
+    async with running_pool(tmp_path, num_workers=1, SCHEMAGATE_POOL_MAX_BODY_BYTES="4096") as service:
         good = service.request().model_dump()
 
         async def post(body: dict[str, Any] | bytes) -> tuple[int, str]:
@@ -237,7 +146,7 @@ async def test_a_wrong_digest_an_unknown_tokenizer_and_a_malformed_body_are_faul
 
 
 async def test_a_kind_that_nobody_knows_is_rejected(tmp_path: Path) -> None:
-    async with _service(tmp_path, num_workers=1) as service:
+    async with running_pool(tmp_path, num_workers=1) as service:
         request = service.request().model_copy(update={"kind": "poem"})
         outcome = await service.client.compile(request)
         assert isinstance(outcome, Rejected)
@@ -245,7 +154,7 @@ async def test_a_kind_that_nobody_knows_is_rejected(tmp_path: Path) -> None:
 
 
 async def test_a_caller_who_leaves_frees_the_worker(tmp_path: Path) -> None:
-    async with _service(tmp_path, num_workers=1) as service:
+    async with running_pool(tmp_path, num_workers=1) as service:
         worker = service.workers()[0]
         text = '{"allOf":[' + ",".join(f'{{"pattern":"[a-f]{{3,60}}.*{at}.*x"}}' for at in range(40)) + "]}"
         leaving = asyncio.ensure_future(service.client.compile(service.request(text, limits="none")))
@@ -260,7 +169,7 @@ async def test_a_caller_who_leaves_frees_the_worker(tmp_path: Path) -> None:
 
 
 async def test_a_full_line_is_busy_with_a_time_to_come_back(tmp_path: Path) -> None:
-    async with _service(tmp_path, num_workers=1, SCHEMAGATE_POOL_MAX_QUEUED="0") as service:
+    async with running_pool(tmp_path, num_workers=1, SCHEMAGATE_POOL_MAX_QUEUED="0") as service:
         text = '{"allOf":[' + ",".join(f'{{"pattern":"[a-f]{{3,60}}.*{at}.*x"}}' for at in range(40)) + "]}"
         slow = asyncio.ensure_future(service.client.compile(service.request(text, limits="none")))
         await asyncio.sleep(0.2)
@@ -272,7 +181,7 @@ async def test_a_full_line_is_busy_with_a_time_to_come_back(tmp_path: Path) -> N
 
 
 async def test_a_short_deadline_is_kept(tmp_path: Path) -> None:
-    async with _service(tmp_path, num_workers=1) as service:
+    async with running_pool(tmp_path, num_workers=1) as service:
         text = '{"allOf":[' + ",".join(f'{{"pattern":"[a-f]{{3,60}}.*{at}.*x"}}' for at in range(40)) + "]}"
         outcome = await service.client.compile(service.request(text, limits="none", seconds=0.3))
         assert isinstance(outcome, Busy)  # the deadline is the caller's, and says nothing of the contract
@@ -282,7 +191,7 @@ async def test_a_short_deadline_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 async def test_no_worker_outlives_the_service(tmp_path: Path, number: signal.Signals) -> None:
-    async with _service(tmp_path) as service:
+    async with running_pool(tmp_path) as service:
         workers = service.workers()
         service.process.send_signal(number)
         await asyncio.wait_for(service.process.wait(), 20)
@@ -292,7 +201,7 @@ async def test_no_worker_outlives_the_service(tmp_path: Path, number: signal.Sig
 
 async def test_a_pool_that_is_not_there_is_unavailable() -> None:
     async with httpx.AsyncClient() as http:
-        client = PoolClient(f"http://127.0.0.1:{_free_port()}", http)
+        client = PoolClient(f"http://127.0.0.1:{free_port()}", http)
         with pytest.raises(PoolUnavailableError):
             await client.identity()
 
@@ -316,7 +225,7 @@ async def test_a_setting_without_default_is_asked_for_by_name(missing: str, name
 
 
 async def test_tokenizers_that_do_not_load_keep_the_pool_from_being_ready(tmp_path: Path) -> None:
-    port = _free_port()
+    port = free_port()
     environment = os.environ | {
         "SCHEMAGATE_POOL_TOKENIZERS": str(tmp_path / "nothing.json"),
         "SCHEMAGATE_ARTIFACT_KEYS": KEYS,

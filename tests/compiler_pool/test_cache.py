@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from compiler_pool.artifact import ArtifactKey
 from compiler_pool.cache import CachedFrame, CachedRefusal, MemoryArtifactCache, SingleFlight
+from tests.compiler_pool.addresses import an_address
 
-A, B, C = ArtifactKey("a"), ArtifactKey("b"), ArtifactKey("c")
+A, B, C = an_address("a"), an_address("b"), an_address("c")
+KEY = ArtifactKey("k")
 
 
 def _frame(size: int) -> CachedFrame:
-    return CachedFrame(frame=b"f" * (size - 2), cost=b"{}")
+    return CachedFrame(frame=b"f" * (size - 2), cost=b"{}", cpu_ms=1.0)
 
 
 async def test_the_least_recently_used_entry_goes_first() -> None:
@@ -40,10 +42,10 @@ async def test_an_entry_can_be_replaced_and_one_that_is_too_large_is_not_kept() 
 async def test_a_refusal_expires_and_an_artifact_does_not() -> None:
     now = 0.0
     cache = MemoryArtifactCache(max_bytes=100, refusal_seconds=60, clock=lambda: now)
-    await cache.put(A, CachedRefusal(answer=b"no"))
+    await cache.put(A, CachedRefusal(answer=b"no", cpu_ms=1.0))
     await cache.put(B, _frame(10))
     now = 59.0
-    assert await cache.get(A) == CachedRefusal(answer=b"no")
+    assert await cache.get(A) == CachedRefusal(answer=b"no", cpu_ms=1.0)
     now = 60.0
     assert await cache.get(A) is None
     now = 1e9
@@ -62,12 +64,12 @@ async def test_one_computation_answers_everybody_who_asked_meanwhile() -> None:
         return 7
 
     async with asyncio.TaskGroup() as group:
-        asked = [group.create_task(flights.run(A, compute)) for _ in range(5)]
+        asked = [group.create_task(flights.run(KEY, compute)) for _ in range(5)]
         await asyncio.sleep(0)
         gate.set()
     assert [task.result() for task in asked] == [(7, False)] + [(7, True)] * 4
     assert num_runs == 1
-    assert await flights.run(A, compute) == (7, False)
+    assert await flights.run(KEY, compute) == (7, False)
     assert num_runs == 2
 
 
@@ -84,9 +86,9 @@ async def test_a_computation_outlives_the_one_who_started_it_but_not_the_last_wh
             raise
         return 7
 
-    first = asyncio.ensure_future(flights.run(A, compute))
+    first = asyncio.ensure_future(flights.run(KEY, compute))
     await asyncio.sleep(0)
-    second = asyncio.ensure_future(flights.run(A, compute))
+    second = asyncio.ensure_future(flights.run(KEY, compute))
     await asyncio.sleep(0)
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
@@ -104,10 +106,10 @@ async def test_a_failure_reaches_everybody_and_is_not_kept() -> None:
         await asyncio.sleep(0)
         raise ValueError("no")
 
-    results = await asyncio.gather(flights.run(A, fail), flights.run(A, fail), return_exceptions=True)
+    results = await asyncio.gather(flights.run(KEY, fail), flights.run(KEY, fail), return_exceptions=True)
     assert [type(result) for result in results] == [ValueError, ValueError]
     with pytest.raises(ValueError, match="no"):
-        await flights.run(A, fail)
+        await flights.run(KEY, fail)
 
 
 class _Waiter:
@@ -116,7 +118,7 @@ class _Waiter:
     def __init__(self, flights: SingleFlight[int], gate: asyncio.Event) -> None:
         self.claims: list[int | None] = []
         self._gate = gate
-        self.asked = asyncio.ensure_future(flights.run(A, self._compute, claim=self.claims.append))
+        self.asked = asyncio.ensure_future(flights.run(KEY, self._compute, claim=self.claims.append))
 
     async def _compute(self) -> int:
         await self._gate.wait()

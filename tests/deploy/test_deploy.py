@@ -27,7 +27,7 @@ def variables_the_code_reads() -> set[str]:
     from gateway.settings import GatewaySettings
     from inference_node.settings import NodeSettings
 
-    names: set[str] = {"SCHEMAGATE_ARTIFACT_KEYS"}
+    names: set[str] = {"SCHEMAGATE_ARTIFACT_KEYS", "SCHEMAGATE_REDIS_URL"}
     for settings in (PoolSettings, GatewaySettings, NodeSettings):
         prefix = settings.model_config["env_prefix"]
         names.update(f"{prefix}{field}".upper() for field in settings.model_fields)
