@@ -30,6 +30,7 @@ from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD, Observed
 from gateway.pipeline import Pipeline
 from gateway.polling import Poller
+from gateway.precompile import Precompiler
 from gateway.problem import Problem
 from gateway.problem_response import problem_response
 from gateway.problems import problem_of, route_problem
@@ -156,11 +157,25 @@ async def _open(
         compile_seconds=settings.compile_seconds,
         metrics=metrics,
     )
+    pepper = Pepper(settings.key_pepper.get_secret_value())
+    intake = ContractIntake(
+        resolver=catalogue.resolver, entitlements=entitlements, memo_bytes=settings.contract_memo_bytes
+    )
+    precompiler = Precompiler(
+        governed=catalogue.governed,
+        intake=intake,
+        compiler=compiler,
+        artifacts=artifacts,
+        partition_of=pepper.partition,
+        metrics=metrics,
+    )
+    if settings.num_precompiles:
+        tasks.start(precompiler.watch(), name="precompile watch")
+    for _ in range(settings.num_precompiles):
+        tasks.start(precompiler.work(), name="precompile")
     ledger = around.ledger or MemoryBudgetLedger.from_settings(settings)
     pipeline = Pipeline(
-        intake=ContractIntake(
-            resolver=catalogue.resolver, entitlements=entitlements, memo_bytes=settings.contract_memo_bytes
-        ),
+        intake=intake,
         ledger=ledger,
         compiler=compiler,
         artifacts=artifacts,
@@ -171,12 +186,13 @@ async def _open(
     )
     return Services(
         settings=settings,
-        authenticator=Authenticator(store, Pepper(settings.key_pepper.get_secret_value())),
+        authenticator=Authenticator(store, pepper),
         pipeline=pipeline,
         catalogue=catalogue,
         ledger=ledger,
         nodes=nodes,
         compiler=compiler,
+        precompiler=precompiler,
         readiness=ReadinessProbe(
             store=store, compiler=compiler, nodes=nodes, validator=validator, comparisons=comparisons
         ),

@@ -49,6 +49,8 @@ from policy.rejection import Rejection, RejectionCode
 _Outcome = CompileOutcome | Busy | PoolUnavailableError
 
 _RETRY_SECONDS = 1.0
+_PRECOMPILE_SECONDS = 60.0
+"""The patience of a compile that nobody waits for."""
 _POOL_SHARE = 0.9
 """Of a request's patience, what the pool is given: it has to say that it is busy before the request gives up."""
 _MIN_DEADLINE_SECONDS = 0.01
@@ -114,6 +116,22 @@ class ArtifactSource:
         outcome = await self._compiled_once(address, taken, meter)
         return self._accept(outcome, address, taken)
 
+    async def precompile(self, taken: TakenContract, tokenizer: TokenizerDigest) -> BoundContract:
+        """The contract, bound, compiled if it must be, behind whatever somebody waits for.
+
+        Not in flight with those: a request that came to wait for this would wait as if it were nobody. The pool joins
+        the two, and lets the compile rise to whom it has become urgent for. Raises as `obtain` does.
+        """
+        identity = self._compiler.identity
+        if identity is None:
+            raise _unavailable()
+        address = _address(identity, taken, tokenizer)
+        if (kept := self._cache.get(address.key)) is not None:
+            return _bound(taken, address.key, kept, CacheTier.L1)
+        deadline = time.monotonic() + _PRECOMPILE_SECONDS
+        outcome = await self._compile(address, taken, deadline, urgency="precompile")
+        return self._accept(outcome, address, taken)
+
     async def _compiled_once(self, address: ArtifactAddress, taken: TakenContract, meter: Meter) -> _Outcome:
         deadline = time.monotonic() + self._compile_seconds
         before = meter.compile_cpu_ms
@@ -134,7 +152,14 @@ class ArtifactSource:
             raise _unavailable("the compiler pool has not answered in time; ask again") from None
         return outcome
 
-    async def _compile(self, address: ArtifactAddress, taken: TakenContract, deadline: float) -> _Outcome:
+    async def _compile(
+        self,
+        address: ArtifactAddress,
+        taken: TakenContract,
+        deadline: float,
+        *,
+        urgency: Literal["answer", "precompile"] = "answer",
+    ) -> _Outcome:
         request = CompileRequest(
             kind=str(taken.contract.kind),
             canonical_text=taken.contract.text,
@@ -144,6 +169,7 @@ class ArtifactSource:
             limits=_limit_name(taken.limits),
             tenant_partition=address.tenant_partition,
             deadline_seconds=max((deadline - time.monotonic()) * _POOL_SHARE, _MIN_DEADLINE_SECONDS),
+            urgency=urgency,
         )
         try:
             outcome = await self._compiler.client.compile(request)

@@ -66,6 +66,22 @@ class GatewayMetrics:
             ("outcome",),
             registry=self.registry,
         )
+        self.precompiles = Counter(
+            "schemagate_gateway_precompiles_total",
+            "Governed contracts compiled before anybody asked, by what became of it.",
+            ("outcome",),
+            registry=self.registry,
+        )
+        self.precompile_cpu_seconds = Counter(
+            "schemagate_gateway_precompile_cpu_seconds_total",
+            "CPU time of these compiles, which no tenant is charged for.",
+            registry=self.registry,
+        )
+        self.precompiles_waiting = Gauge(
+            "schemagate_gateway_precompiles_waiting",
+            "Governed contracts whose turn has not come.",
+            registry=self.registry,
+        )
         self.contract_refusals = Counter(
             "schemagate_gateway_contract_refusals_total",
             "Contracts refused, by the code of the first rejection.",

@@ -14,6 +14,7 @@ from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD
 from gateway.pipeline import Pipeline
+from gateway.precompile import Precompiler
 from gateway.readiness import ReadinessProbe
 from gateway.record import RequestRecord
 from gateway.settings import GatewaySettings
@@ -39,6 +40,7 @@ class Services:
     ledger: BudgetLedger
     nodes: NodeDirectory
     compiler: Compiler
+    precompiler: Precompiler
     readiness: ReadinessProbe
     metrics: GatewayMetrics
     tasks: TaskOwner

@@ -61,6 +61,9 @@ class GatewaySettings(BaseSettings):
     compile_seconds: float = Field(default=10.0, gt=0, le=120)
     """How long a request waits for its contract to be compiled, queueing included."""
 
+    num_precompiles: int = Field(default=2, ge=0, le=64)
+    """Governed contracts that are compiled at one time before anybody asks for them; 0: none are."""
+
     num_validators: int = Field(default=2, ge=1, le=64)
     """Validator processes."""
 

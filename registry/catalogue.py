@@ -20,6 +20,7 @@ from registry.signing import Signing
 from registry.store.audit_log import AuditLog
 from registry.store.contracts import ContractStore
 from registry.store.database import Database
+from registry.store.governed import GovernedStore
 from registry.store.idempotency import IdempotencyStore
 from registry.store.policies import PolicyStore
 from registry.store.promotions import PromotionStore
@@ -32,7 +33,7 @@ from registry.turns import Turns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """All services over one database. `contracts`, `audit`, `usage` and `idempotency` are the stores themselves."""
+    """All services over one database. The last five are the stores themselves."""
 
     registrar: Registrar
     resolver: CachedResolver
@@ -43,6 +44,7 @@ class Catalogue:
     policies: Policies
     subjects: Subjects
     contracts: ContractStore
+    governed: GovernedStore
     audit: AuditLog
     usage: UsageStore
     idempotency: IdempotencyStore
@@ -97,6 +99,7 @@ def open_catalogue(
         policies=Policies(policies, resolver, clock=clock),
         subjects=Subjects(store=SubjectStore(database), contracts=contracts, clock=clock),
         contracts=contracts,
+        governed=GovernedStore(database),
         audit=AuditLog(database),
         usage=usage,
         idempotency=IdempotencyStore(database),

@@ -50,6 +50,7 @@ async def approve_promotion(request: Request, promotion_id: str) -> Response:
         alias = await call.catalogue.promoter.approve(
             call.actor, promotion_of(promotion_id), reason=body.sent.reason, override=body.sent.override
         )
+        call.services.precompiler.alias_moved(alias)
         moved = AliasAnswer(owner=alias.tenant, name=alias.name, alias=alias_member(alias))
         return answer(moved, headers=etag(alias.version))
 

@@ -64,6 +64,7 @@ async def move_alias(request: Request, name: str, alias: str) -> Response:
         )
         match result:
             case Promoted(alias=moved, is_new=is_made):
+                call.services.precompiler.alias_moved(moved)
                 return _alias(moved, status=201 if is_made else 200)
             case Proposed(promotion=promotion):
                 place = {"Location": f"/v1/promotions/{promotion.promotion_id}"}
@@ -98,11 +99,11 @@ async def roll_back_alias(request: Request, name: str, alias: str) -> Response:
     version = if_match(request)
 
     async def roll_back() -> Response:
-        return _alias(
-            await call.catalogue.promoter.rollback(
-                call.actor, call.spelled(name), alias, expected_version=version, reason=body.sent.reason
-            )
+        moved = await call.catalogue.promoter.rollback(
+            call.actor, call.spelled(name), alias, expected_version=version, reason=body.sent.reason
         )
+        call.services.precompiler.alias_moved(moved)
+        return _alias(moved)
 
     return await once(call, body.data, roll_back)
 
