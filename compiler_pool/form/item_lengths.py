@@ -6,7 +6,8 @@ from collections.abc import Sequence
 def ends_within(finals: Sequence[bool], steps: Sequence[Sequence[int]], *, at_least: int, at_most: int | None) -> bool:
     """Whether `at_least` to `at_most` steps from the first state can end in a final one. Exact.
 
-    `steps` lead only to states from which a final one is reached, so that without `at_most` any way goes on to an end.
+    From the first state and those that `steps` lead to, a final one is reached: without `at_most` any way goes on to
+    an end.
     """
     reached = frozenset({0})
     length = 0
