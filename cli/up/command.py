@@ -15,7 +15,7 @@ import httpx
 import typer
 
 from cli.up.greeting import greeting
-from cli.up.layout import InUseError, Layout, Ports, default_cache_dir, default_state_dir, new_artifact_keys
+from cli.up.layout import InUseError, Layout, Ports, default_cache_dir, default_state_dir
 from cli.up.model import ModelPreparationError, prepare_model
 from cli.up.services import Service, embedded_services
 from cli.up.supervisor import Supervisor
@@ -93,7 +93,7 @@ def _run(layout: Layout, model_dir: Path | None, supervisor: Supervisor, say: Ca
         raise typer.Exit(1) from error
     pepper = layout.pepper()
     key = asyncio.run(make_bootstrap_key(database_url=layout.database_url, pepper=pepper))
-    services = embedded_services(layout, model_dir=model_dir, artifact_keys=new_artifact_keys(), pepper=pepper)
+    services = embedded_services(layout, model_dir=model_dir, artifact_keys=layout.artifact_keys(), pepper=pepper)
     for service in services:
         say(f"starting {service.name} on {service.base_url}")
         supervisor.start(service)

@@ -3,7 +3,7 @@
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,15 +74,27 @@ class Layout:
 
     def pepper(self) -> str:
         """The key under which API keys are digested: made once, kept, because stored digests depend on it."""
-        path = self.state_dir / "pepper"
+        return self._kept("pepper", lambda: secrets.token_hex(_SECRET_BYTES))
+
+    def artifact_keys(self, environment: Mapping[str, str] = os.environ) -> str:
+        """What signs artifacts: `SCHEMAGATE_ARTIFACT_KEYS`, else made once and kept, so that what a Redis holds from an
+        earlier start still opens."""
+        made = environment.get("SCHEMAGATE_ARTIFACT_KEYS")
+        return made or self._kept(
+            "artifact-keys", lambda: f"up-{secrets.token_hex(4)}:{secrets.token_hex(_SECRET_BYTES)}"
+        )
+
+    def _kept(self, name: str, make: Callable[[], str]) -> str:
+        """A secret in a file that is the owner's alone."""
+        path = self.state_dir / name
         try:
             return path.read_text().strip()
         except FileNotFoundError:
-            pepper = secrets.token_hex(_SECRET_BYTES)
+            secret = make()
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
-                file.write(pepper)
-            return pepper
+                file.write(secret)
+            return secret
 
 
 def default_state_dir(environment: Mapping[str, str] = os.environ) -> Path:
@@ -99,8 +111,3 @@ def default_cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
         return Path(chosen).absolute()
     base = environment.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "schemagate"
-
-
-def new_artifact_keys() -> str:
-    """Artifact frames live only as long as the processes of one start: so does the key that signs them."""
-    return f"up-{secrets.token_hex(4)}:{secrets.token_hex(_SECRET_BYTES)}"

@@ -3,8 +3,9 @@
 import stat
 from pathlib import Path
 
-from cli.up.layout import Layout, Ports, default_cache_dir, default_state_dir, new_artifact_keys
+from cli.up.layout import Layout, Ports, default_cache_dir, default_state_dir
 from cli.up.services import embedded_services
+from compiler_pool.frame import KeyRing
 
 
 def layout(tmp_path: Path) -> Layout:
@@ -20,8 +21,14 @@ def test_the_pepper_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path)
     assert stat.S_IMODE(where.state_dir.stat().st_mode) == 0o700
 
 
-def test_frame_keys_are_new_at_every_start() -> None:
-    assert new_artifact_keys() != new_artifact_keys()
+def test_frame_keys_outlive_a_start_unless_the_environment_names_others(tmp_path: Path) -> None:
+    where = layout(tmp_path)
+    where.prepare()
+    kept = where.artifact_keys({})
+    assert where.artifact_keys({}) == kept
+    assert KeyRing.from_text(kept).signing_id.startswith("up-")
+    assert stat.S_IMODE((where.state_dir / "artifact-keys").stat().st_mode) == 0o600
+    assert where.artifact_keys({"SCHEMAGATE_ARTIFACT_KEYS": "k:aa"}) == "k:aa"
 
 
 def test_directories_follow_the_environment(tmp_path: Path) -> None:
