@@ -96,7 +96,9 @@ def signed_automata(
             spelled, listed, max_states=MAX_AUTOMATON_STATES, charge=lambda count: charge(count * _STEPS_PER_STATE)
         )
 
-    return made(ranges, points), made([mirrored(part) for part in ranges], [-point for point in points])
+    above = made(ranges, points)
+    below, opposite = [mirrored(part) for part in ranges], [-point for point in points]
+    return above, above if (set(below), set(opposite)) == (set(ranges), set(points)) else made(below, opposite)
 
 
 def bearable(values: NumberSet, making: Making) -> NumberSet:

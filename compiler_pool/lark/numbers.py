@@ -22,6 +22,9 @@ _PLAIN: Final = "-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _READABLE_EXPONENT: Final = "(?:[0-9]{1,2}|[12][0-9]{2})"
 """Up to 299: with any digits that a policy allows, still a number that doubles can hold."""
 
+_MAX_EXACT_DIGITS: Final = 15
+"""Digits of integers that are all exact for the engine."""
+
 
 def number_body(
     values: NumberSet,
@@ -31,7 +34,7 @@ def number_body(
     max_digits: int | None = None,
     has_idle_zeros: bool = False,
 ) -> str:
-    """What stands for the set in a rule: the name of its terminal, or alternatives; `name` begins the names of rules.
+    """The terminal that stands for the set, or the rule: it is called `name` then, and others have names that begin so.
 
     Integers have no fraction, and only the set of all numbers has exponents. Where a side of a range has no bound,
     there are at most `max_digits` digits before the point, and everywhere at most so many after it; more where nothing
@@ -53,9 +56,10 @@ class _NumberWriting:
             case StepWay.EXPRESSIONS:
                 return self._rules.terminal(self._terminal(values))
             case StepWay.MULTIPLES:
-                return _multiples(capped(values.parts[0], self._max_digits))
+                limit = None if self._max_digits is None else min(self._max_digits, _MAX_EXACT_DIGITS)
+                return self._rules.rule(self._name, _multiples(capped(values.parts[0], limit)))
             case StepWay.AUTOMATON:
-                return self._automata(values)
+                return self._rules.rule(self._name, self._automata(values))
             case StepWay.NONE:
                 raise AssertionError(values)
 
