@@ -43,7 +43,10 @@ class Counted:
 class ArrayCase:
     """Arrays for which all of this holds; `at_least` to `at_most` items in all."""
 
-    each: list[EachItem] = field(default_factory=list)
+    spans: list[EachItem] = field(default_factory=list)
+    """Demands on several places."""
+    places: dict[int, set[Wants]] = field(default_factory=dict)
+    """Demands on one place each."""
     counted: list[Counted] = field(default_factory=list)
     excluded: list[list[JsonValue]] = field(default_factory=list)
     at_least: int = 0
@@ -54,16 +57,26 @@ class ArrayCase:
     @property
     def num_special(self) -> int:
         """From this place on, all places are alike."""
-        edges = [edge for each in self.each for edge in (each.start, each.stop) if edge is not None]
+        edges = [place + 1 for place in self.places]
+        edges += [edge for each in self.spans for edge in (each.start, each.stop) if edge is not None]
         edges += [edge for one in self.counted for edge in (one.start, one.stop) if edge is not None]
         edges += [len(value) + 1 for value in self.excluded]
         return max(edges, default=0)
 
     def demand(self, place: int) -> Goal:
         """What the item at a place must be like, whatever else is counted."""
-        return frozenset(
-            each.wanted for each in self.each if each.start <= place and (each.stop is None or place < each.stop)
+        wanted = set(self.places.get(place, ()))
+        wanted.update(
+            each.wanted for each in self.spans if each.start <= place and (each.stop is None or place < each.stop)
         )
+        return frozenset(wanted)
+
+    def ask(self, start: int, stop: int | None, wanted: Wants) -> None:
+        """Every item from `start` to before `stop` is wanted so."""
+        if stop == start + 1:
+            self.places.setdefault(start, set()).add(wanted)
+        else:
+            self.spans.append(EachItem(start=start, stop=stop, wanted=wanted))
 
     def bound(self, most: int) -> None:
         """No more than so many items."""
@@ -88,7 +101,9 @@ def array_case(atoms: Iterable[Formula], making: Making) -> ArrayCase | None:
     if not case.is_possible():
         return None
     _forbid(case)
-    _shorten(case, making)
+    if case.counted or case.all_differ or case.some_equal:
+        # Elsewhere it does not matter how long the array can be, and what cannot be finished is pruned.
+        _shorten(case, making)
     case.counted = [kept for one in case.counted for kept in _settled(case, one, making)]
     if not case.is_possible():
         return None
@@ -105,12 +120,12 @@ def array_case(atoms: Iterable[Formula], making: Making) -> ArrayCase | None:
 
 def _take(case: ArrayCase, atom: Formula, making: Making) -> None:
     match atom:
-        case EachItem():
-            case.each.append(atom)
+        case EachItem(start=start, stop=stop, wanted=wanted):
+            case.ask(start, stop, wanted)
         case SomeItem(start=start, stop=stop, wanted=wanted):
             case.at_least = max(case.at_least, start + 1)
             if stop == start + 1:
-                case.each.append(EachItem(start=start, stop=stop, wanted=wanted))
+                case.ask(start, stop, wanted)
             else:
                 case.counted.append(Counted(wanted=wanted, start=start, stop=stop, at_least=1))
         case ItemsAtLeast(count=count, term=None):
@@ -155,7 +170,7 @@ def _forbid(case: ArrayCase) -> None:
     """What may not be counted once is refused at every place."""
     for one in case.counted:
         if one.at_most == 0:
-            case.each.append(EachItem(start=one.start, stop=one.stop, wanted=refused(one.wanted)))
+            case.ask(one.start, one.stop, refused(one.wanted))
     case.counted = [one for one in case.counted if one.at_most != 0]
 
 

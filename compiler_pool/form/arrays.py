@@ -1,8 +1,10 @@
 """Arrays of a flat formula, one node for each case."""
 
+from math import comb
 from typing import Final
 
 from compiler_pool.form.array_cases import ArrayCase, array_case
+from compiler_pool.form.constant_texts import constant_text
 from compiler_pool.form.differing import placed_values
 from compiler_pool.form.item_machines import item_machine
 from compiler_pool.form.item_trackers import (
@@ -16,7 +18,6 @@ from compiler_pool.form.item_trackers import (
 from compiler_pool.form.making import Making
 from compiler_pool.form.nodes import DistinctItems, Items, Node
 from registry.algebra.formulas import Formula
-from registry.text import canonical_json
 
 MAX_LISTED: Final = 256
 """Values among which items are told apart."""
@@ -24,8 +25,8 @@ MEMORY_BITS: Final = 63
 """What an engine is asked to remember of the items that have been there: a word."""
 MAX_COMPARISONS: Final = 2_000
 """Of one value with those that have been there, for all values and places together."""
-MAX_REMEMBERED: Final = 9
-"""Values of which any may have been there: twice the states for each."""
+MAX_MEMORIES: Final = 600
+"""Of what has been there, at all places together: sets of values of which any may have been there."""
 
 
 def array_nodes(flat: Formula, making: Making) -> list[Node]:
@@ -56,7 +57,7 @@ def _node(case: ArrayCase, making: Making) -> Node:
             distinct = None if trackers else _distinct(case, placed)
             if distinct is not None:
                 return distinct
-            if _num_remembered(placed) <= MAX_REMEMBERED:
+            if _num_memories(placed) <= MAX_MEMORIES:
                 is_last_repeated = case.at_most is None or case.at_most > case.num_special + 1
                 if is_last_repeated:
                     # Each value once: past the special places, no more items than values.
@@ -91,7 +92,7 @@ def _distinct(case: ArrayCase, placed: PlacedValues) -> DistinctItems | None:
     places = placed.at if case.at_most is None or case.at_most > len(placed.at) - 1 else placed.at[: case.at_most]
     if len(set(places)) != 1 or any(placed.takes_others):
         return None
-    texts = tuple(canonical_json(placed.values[text]) for text in sorted(places[0]))
+    texts = tuple(constant_text(placed.values[text]) for text in sorted(places[0]))
     node = DistinctItems(texts=texts, at_least=case.at_least, at_most=case.at_most)
     return node if can_tell_apart(len(texts), case.at_most) else None
 
@@ -105,14 +106,16 @@ def can_tell_apart(num_values: int, at_most: int | None) -> bool:
     return (at_most - 1) * (num_values - 1).bit_length() <= MEMORY_BITS
 
 
-def _num_remembered(placed: PlacedValues) -> int:
-    """The most values of which it may have to be known, at one place, whether they have been there."""
+def _num_memories(placed: PlacedValues) -> int:
+    """At most so many sets of values may have been there, at all places together, as far as that matters later."""
     earlier: set[str] = set()
-    most = 0
+    total = 0
     for place, texts in enumerate(placed.at):
         earlier |= texts
-        most = max(most, len(earlier & placed.later(place)))
-    return most
+        shared = len(earlier & placed.later(place))
+        is_last = place == len(placed.at) - 1
+        total += sum(comb(shared, size) for size in range(min(shared, shared if is_last else place + 1) + 1))
+    return total
 
 
 def _items(case: ArrayCase, making: Making) -> Items:

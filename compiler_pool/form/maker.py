@@ -7,6 +7,7 @@ from typing import Final
 
 from compiler_pool.form.arrays import array_nodes
 from compiler_pool.form.cases import Case, cases_of, listed_values
+from compiler_pool.form.constant_texts import constant_text
 from compiler_pool.form.flattening import Flattening
 from compiler_pool.form.making import Goal
 from compiler_pool.form.nodes import AnyOf, Form, Literals, Node, NodeId
@@ -23,7 +24,6 @@ from registry.algebra.terms import TermId, Terms
 from registry.algebra.truth import Truth, format_not_known
 from registry.contract import JsonValue
 from registry.parsing import parse_json
-from registry.text import canonical_json
 
 _TYPES: Final = (
     JsonType.OBJECT, JsonType.ARRAY, JsonType.STRING, JsonType.NUMBER, JsonType.BOOLEAN, JsonType.NULL,
@@ -164,7 +164,7 @@ class Maker:
             if held is None:
                 self.cannot("format", "whether a listed value is in this format is the validator's to say")
             if held is not False:
-                texts.append(canonical_json(value))
+                texts.append(constant_text(value))
         return [Literals(texts=tuple(texts))] if texts else []
 
 

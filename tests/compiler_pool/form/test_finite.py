@@ -42,6 +42,7 @@ def listed(*schemas: str, at_most: int = 8) -> set[str] | None:
         ('{"type": "string", "maxLength": 0}', {'""'}),
         ('{"anyOf": [{"const": 1}, {"const": 2}, {"type": "boolean"}]}', {"1", "2", "true", "false"}),
         ('{"enum": [1, 2, 3], "not": {"const": 2}}', {"1", "3"}),
+        ('{"type": "string", "pattern": "^(GET|PUT|POST)$", "maxLength": 3}', {'"GET"', '"PUT"'}),
         ("false", set()),
         ('{"type": "string", "minLength": 2, "maxLength": 1}', set()),
     ],
@@ -55,6 +56,8 @@ def test_few_values_are_listed_each_once(schema: str, values: set[str]) -> None:
     [
         "true",
         '{"type": "string"}',
+        '{"type": "string", "format": "date"}',
+        '{"type": "string", "enum": ["2024-01-01"], "format": "date"}',
         '{"type": "number", "minimum": 0, "maximum": 1}',
         '{"type": "integer", "minimum": 0}',
         '{"type": "array", "items": {"const": 1}, "maxItems": 2}',
