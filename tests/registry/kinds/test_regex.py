@@ -38,7 +38,7 @@ REFUSED: list[tuple[str, Code, str]] = [
     ("(?i)a", Code.UNSUPPORTED_REGEX, "character 0"),
     ("a(", Code.UNSUPPORTED_REGEX, "character 1"),
     ("a)|(b", Code.UNSUPPORTED_REGEX, "character 1"),
-    ("a^b", Code.UNSUPPORTED_REGEX, "anchor"),
+    ("a^b", Code.UNSATISFIABLE, "No text"),
     ("[]", Code.UNSATISFIABLE, "No text"),
     ("a[]|b[]", Code.UNSATISFIABLE, "No text"),
     ("\ud800", Code.LONE_SURROGATE, "surrogate"),
