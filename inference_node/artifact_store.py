@@ -1,7 +1,6 @@
 """The artifacts that this node can decode under, least recently used first to go."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from importlib.metadata import version
 from threading import Lock
 from typing import Final
@@ -11,17 +10,12 @@ from compiler_pool.errors import FrameError
 from compiler_pool.frame import KeyRing, open_frame
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.errors import GrammarError, RefusedRequestError
-from inference_node.grammar import GrammarMatcher, Prototype
+from inference_node.matcher import GrammarMatcher
 from inference_node.metrics import NodeMetrics
 from inference_node.protocol import NodeFault
+from inference_node.prototype_shelf import PrototypeShelf
 
 _ENGINE_VERSION: Final = version("llguidance")
-
-
-@dataclass(slots=True, kw_only=True)
-class _Entry:
-    artifact: Artifact
-    prototype: Prototype
 
 
 class ArtifactStore:
@@ -30,12 +24,23 @@ class ArtifactStore:
     A key names its tenant's partition, so a prototype is never shared between tenants whose contract is their own.
     """
 
-    def __init__(self, tokenizer: BoundTokenizer, ring: KeyRing, *, max_artifacts: int, metrics: NodeMetrics) -> None:
+    def __init__(
+        self,
+        tokenizer: BoundTokenizer,
+        ring: KeyRing,
+        *,
+        max_artifacts: int,
+        max_prototypes: int,
+        prototypes_per_artifact: int,
+        metrics: NodeMetrics,
+    ) -> None:
         self._tokenizer = tokenizer
         self._ring = ring
         self._max_artifacts = max_artifacts
+        self._max_prototypes = max_prototypes
+        self._prototypes_per_artifact = prototypes_per_artifact
         self._metrics = metrics
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._shelves: OrderedDict[str, PrototypeShelf] = OrderedDict()
         self._lock = Lock()
 
     def put(self, key: str, frame: bytes) -> bool:
@@ -47,32 +52,46 @@ class ArtifactStore:
         """
         artifact = self._opened(key, frame)
         with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
+            if key in self._shelves:
+                self._shelves.move_to_end(key)
                 return True
-        self._keep(key, _Entry(artifact=artifact, prototype=self._compiled(artifact)))
+        shelf = PrototypeShelf(
+            self._tokenizer,
+            artifact.grammar,
+            artifact.engine_budget,
+            capacity=self._prototypes_per_artifact,
+            metrics=self._metrics,
+        )
+        try:
+            shelf.stock()
+        except GrammarError as error:
+            raise _refused() from error
+        with self._lock:
+            self._shelves[key] = shelf
+            self._shelves.move_to_end(key)
+        self._trim()
         return False
 
     def matcher(self, key: str) -> GrammarMatcher:
-        """A matcher at the start of an artifact's grammar, from a fresh prototype where the old one is worn.
+        """A matcher at the start of an artifact's grammar.
 
         Raises:
             RefusedRequestError: `artifact_required`, or its grammar no longer compiles.
         """
         with self._lock:
-            entry = self._entries.get(key)
-            if entry is not None:
-                self._entries.move_to_end(key)
-                if not entry.prototype.is_worn:
-                    return entry.prototype.matcher()
-        if entry is None:
+            shelf = self._shelves.get(key)
+            if shelf is not None:
+                self._shelves.move_to_end(key)
+        if shelf is None:
             raise RefusedRequestError(
                 NodeFault(code="artifact_required", message="this node does not have the artifact; put it first")
             )
-        fresh = _Entry(artifact=entry.artifact, prototype=self._compiled(entry.artifact))
-        self._keep(key, fresh)
-        with self._lock:
-            return fresh.prototype.matcher()
+        try:
+            matcher = shelf.matcher()
+        except GrammarError as error:
+            raise _refused() from error
+        self._trim()
+        return matcher
 
     def _opened(self, key: str, frame: bytes) -> Artifact:
         try:
@@ -100,18 +119,22 @@ class ArtifactStore:
             )
         return artifact
 
-    def _compiled(self, artifact: Artifact) -> Prototype:
-        try:
-            return Prototype.build(self._tokenizer, artifact.grammar, artifact.engine_budget)
-        except GrammarError as error:
-            raise RefusedRequestError(
-                NodeFault(code="artifact_failed", message="the grammar engine of this node refuses the artifact")
-            ) from error
-
-    def _keep(self, key: str, entry: _Entry) -> None:
+    def _trim(self) -> None:
+        """Keep within both limits: first what is oldest loses its spare prototypes, then the oldest go altogether."""
         with self._lock:
-            self._entries[key] = entry
-            self._entries.move_to_end(key)
-            while len(self._entries) > self._max_artifacts:
-                self._entries.popitem(last=False)
-            self._metrics.set_artifacts(len(self._entries))
+            num_prototypes = sum(shelf.num_prototypes for shelf in self._shelves.values())
+            for shelf in self._shelves.values():
+                if num_prototypes <= self._max_prototypes:
+                    break
+                num_prototypes -= shelf.drop_spares()
+            while len(self._shelves) > 1 and (
+                len(self._shelves) > self._max_artifacts or num_prototypes > self._max_prototypes
+            ):
+                num_prototypes -= self._shelves.popitem(last=False)[1].num_prototypes
+            self._metrics.set_artifacts(len(self._shelves))
+
+
+def _refused() -> RefusedRequestError:
+    return RefusedRequestError(
+        NodeFault(code="artifact_failed", message="the grammar engine of this node refuses the artifact")
+    )

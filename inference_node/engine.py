@@ -99,7 +99,14 @@ def load_engine(
     )
     loop.start()
     progress(f"serving {identity.model}: {settings.max_sequences} sequences of {context_tokens} tokens")
-    artifacts = ArtifactStore(tokenizer, ring, max_artifacts=settings.max_artifacts, metrics=metrics)
+    artifacts = ArtifactStore(
+        tokenizer,
+        ring,
+        max_artifacts=settings.max_artifacts,
+        max_prototypes=settings.max_prototypes,
+        prototypes_per_artifact=settings.prototypes_per_artifact or settings.num_mask_threads,
+        metrics=metrics,
+    )
     return TorchEngine(identity=identity, tokenizer=tokenizer, prompts=prompts, artifacts=artifacts, loop=loop)
 
 

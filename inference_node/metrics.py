@@ -1,8 +1,15 @@
 """What a node counts. Label sets are closed: stop causes, and nothing that a caller can make up."""
 
+from typing import Literal
+from weakref import WeakSet
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from inference_node.protocol import Finish
+
+PrototypeReason = Literal["first", "spread", "worn", "broken", "alone"]
+"""Why a grammar was compiled: the artifact came, its sequences share a lexer too many, its lexer is used up or failed,
+or a sequence that may have made it fail needs one of its own."""
 
 _STEP_BUCKETS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5)
 _MASK_BUCKETS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -23,6 +30,16 @@ class NodeMetrics:
         self._completion_tokens = self._counter("completion_tokens", "Tokens after prompts, forced ones included.")
         self._forced_tokens = self._counter("forced_tokens", "Tokens that the grammar left no choice about.")
         self._rows = self._counter("computed_rows", "Rows of forward passes: tokens computed.")
+        self._live_prototypes: WeakSet[object] = WeakSet()
+        # Not what shelves hold: a prototype lives, and takes memory, for as long as a sequence uses it.
+        self._gauge("prototypes", "Compiled grammars in memory.").set_function(lambda: len(self._live_prototypes))
+        self._built_prototypes = Counter(
+            "schemagate_node_built_prototypes_total", "Grammars compiled, by why.", ["reason"], registry=self.registry
+        )
+        self._moved = Counter(
+            "schemagate_node_replayed_sequences_total",
+            "Sequences whose lexer failed, by where their tokens were replayed.", ["move"], registry=self.registry,
+        )  # fmt: skip
         self._finished = Counter(
             "schemagate_node_finished_sequences_total", "Sequences by why they ended.", ["stop_cause"],
             registry=self.registry,
@@ -58,6 +75,15 @@ class NodeMetrics:
     def set_artifacts(self, count: int) -> None:
         """How many artifacts are kept."""
         self._artifacts.set(count)
+
+    def prototype_built(self, reason: PrototypeReason, prototype: object) -> None:
+        """A grammar was compiled; it is counted as live until nobody refers to it."""
+        self._built_prototypes.labels(reason).inc()
+        self._live_prototypes.add(prototype)
+
+    def sequence_moved(self, move: str) -> None:
+        """A sequence goes to another lexer; `move` is one of `matcher.Move`'s values."""
+        self._moved.labels(move).inc()
 
     def set_load(self, *, waiting: int, running: int, kv_tokens: int) -> None:
         """Once a step."""

@@ -4,12 +4,13 @@ Knows nothing of tensors or threads: the step loop asks for slices, and gives it
 """
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from compiler_pool.tokenizer import BoundTokenizer
-from inference_node.grammar import GrammarMatcher
+from inference_node.matcher import GrammarMatcher
 from inference_node.protocol import Finish, GenerateEvent, NodeTimings, Started, StopCause, TokenEvent, Usage
 from inference_node.sampler import SamplingChoice
 from inference_node.text_stream import TextStream
@@ -65,6 +66,9 @@ class DecodingSequence:
         self._tokenizer = tokenizer
         self._sink = sink
         self._context_tokens = context_tokens
+        self._owed: deque[tuple[int, bool]] = deque()
+        """Tokens that are decided and not taken yet, and whether they were forced: the matcher broke before them."""
+        self._asks_forced = False
         self._stream = TextStream(request.stop_strings)
         self._num_forced = 0
         self._unsent_ids: list[int] = []
@@ -85,25 +89,44 @@ class DecodingSequence:
         """Tokens that a forward pass has yet to see before the next can be picked."""
         return len(self.token_ids) - self.num_computed
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether `resume` has something to do before the next token can be picked, or a pass computed."""
+        return self._asks_forced or bool(self._owed)
+
     def announce(self) -> None:
         """First event."""
         self._sink.put(Started(prompt_tokens=len(self.request.prompt_ids)))
 
-    def begin(self) -> Ending | None:
+    def begin(self) -> None:
         """It has its place in the cache. What the grammar forces from the start is taken before the first pass."""
         self._admitted_at = time.perf_counter()
-        if self.matcher is None:
-            return None
-        return self._ending_by_grammar() or self._take_forced()
+        self._asks_forced = self.matcher is not None
 
     def take(self, token_id: int) -> Ending | None:
         """Append the picked token, and after it what the grammar forces. None: go on."""
         if self._prefilled_at is None:
             self._prefilled_at = time.perf_counter()
-        return self._advance(token_id, is_forced=False) or self._take_forced()
+        self._owed.append((token_id, False))
+        self._asks_forced = self.matcher is not None
+        return self.resume()
+
+    def resume(self) -> Ending | None:
+        """Take what is owed, token by token, so that each event says where text and matcher both stand.
+
+        Ends early where the matcher breaks: call it again once that is repaired, and nothing is lost or taken twice.
+        """
+        while self.is_behind and not (self.matcher is not None and self.matcher.is_broken):
+            ending = self._take_owed() if self._owed else self._ask_forced()
+            if ending is not None:
+                return ending
+        return self._ending_by_grammar()
 
     def ending_by_mask(self) -> Ending | None:
-        """After a mask was filled: the matcher may have failed, or found that nothing can continue."""
+        """After a mask was filled: the matcher may have failed or broken, or found that nothing can continue."""
+        if self.matcher is not None and self.matcher.is_broken:
+            # On a broken lexer nothing is forced: what should have been comes before any pick.
+            self._asks_forced = True
         return None if self.matcher is None or self.matcher.is_standing else self._ending_by_grammar()
 
     def needs_judgement(self, ending: Ending) -> bool:
@@ -149,22 +172,26 @@ class DecodingSequence:
         self._sink.put(finish)
         return finish
 
-    def _take_forced(self) -> Ending | None:
-        """Tokens that must follow are taken at once, to be computed in one pass."""
-        if self.matcher is None:
-            return None
-        for token_id in self.matcher.forced_tokens():
-            ending = self._advance(token_id, is_forced=True)
-            if ending is not None:
-                return ending
-        return self._ending_by_grammar()
+    def _ask_forced(self) -> Ending | None:
+        """Tokens that must follow are owed at once, to be computed in one pass."""
+        if self.matcher is None or self.matcher.is_terminated:
+            self._asks_forced = False
+            return self._ending_by_grammar()
+        forced = self.matcher.forced_tokens()
+        if not self.matcher.is_broken:
+            self._asks_forced = False
+            self._owed.extend((token_id, True) for token_id in forced)
+        return None if self.matcher.is_standing else self._ending_by_grammar()
 
-    def _advance(self, token_id: int, *, is_forced: bool) -> Ending | None:
-        """Matcher and text move together, token by token, so that each event says where both stand."""
+    def _take_owed(self) -> Ending | None:
+        token_id, is_forced = self._owed[0]
         if self.matcher is not None:
             self.matcher.advance([token_id])
+            if self.matcher.is_broken:
+                return None
             if not self.matcher.is_standing:
                 return self._ending_by_grammar()
+        self._owed.popleft()
         ending = self._append(token_id, is_forced=is_forced)
         if ending is not None and ending.cause in {"end_of_sequence", "stop_string"}:
             return ending

@@ -53,7 +53,11 @@ class NodeSettings(BaseSettings):
     num_mask_threads: int = Field(default=2, ge=1, le=256)
     """Threads that fill bitmasks beside the forward pass."""
     max_artifacts: int = Field(default=64, ge=1, le=100_000)
-    """Compiled grammars kept; the least recently used goes first, and is asked for again with 409."""
+    """Artifacts kept; the least recently used goes first, and is asked for again with 409."""
+    prototypes_per_artifact: int | None = Field(default=None, ge=1, le=256)
+    """Compiled grammars of one artifact, so that its masks are filled side by side; None: one per mask thread."""
+    max_prototypes: int = Field(default=128, ge=1, le=100_000)
+    """Compiled grammars of all artifacts: 0.1 to 50 MB each. Beyond, the least recently used artifacts lose theirs."""
 
     max_body_bytes: int = Field(default=1024**2, ge=1024)
     """Largest generate request."""

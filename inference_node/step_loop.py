@@ -2,7 +2,7 @@
 
 A step: drop what was cancelled, admit what waits, compute one slice of each sequence that is ready, pick a token for
 each whose mask is ready. Masks are filled on other threads while the forward pass runs; a sequence whose mask takes
-longer sits out steps, and the others go on.
+longer sits out steps, and the others go on. So does one whose lexer failed, while its matcher is repaired.
 """
 
 from collections import deque
@@ -133,11 +133,22 @@ class StepLoop:
             or bool(self._waiting and self._free_places)
             or any(place_mask.done() for _, place_mask in self._held_places)
             or any(verdict.done() for _, _, verdict in self._leaving)
-            or any(
-                running.sequence.is_cancelled or running.logits is None or running.mask is None or running.mask.done()
-                for running in self._running
-            )
+            or any(self._can_go_on(running) for running in self._running)
         )
+
+    def _can_go_on(self, running: Running) -> bool:
+        if running.sequence.is_cancelled:
+            return True
+        if running.repair is not None:
+            return running.repair.done()
+        if running.sequence.is_behind:
+            return self._is_free(running)
+        return running.logits is None or (running.is_mask_settled and self._is_free(running))
+
+    def _is_free(self, running: Running) -> bool:
+        """Whether its matcher can be used without waiting for a sibling's mask on the same lexer."""
+        matcher = running.sequence.matcher
+        return matcher is None or matcher.is_broken or not matcher.is_standing or self._masks.is_quiet(matcher)
 
     @torch.inference_mode()
     def _step(self) -> None:
@@ -145,6 +156,7 @@ class StepLoop:
         self._drop_cancelled()
         self._settle_leaving()
         self._admit()
+        self._catch_up()
         planned = plan_step(self._running, self._limits)
         if planned:
             self._compute(planned)
@@ -193,14 +205,39 @@ class StepLoop:
             # A grammar's row is filled before it is used; without one only ids that stand for nothing are kept out.
             running.is_masked = sequence.matcher is not None or self._masks.allow_text(running.place)
             self._running.append(running)
-            self._guarded(running, sequence.begin)
+            sequence.begin()
+
+    def _catch_up(self) -> None:
+        """Go on with those that stood still: their matcher was repaired, or its lexer is quiet again."""
+        for running in [running for running in self._running if running.sequence.is_behind]:
+            self._guarded(running, partial(self._catch_up_one, running))
+
+    def _catch_up_one(self, running: Running) -> Ending | None:
+        sequence, matcher = running.sequence, running.sequence.matcher
+        if running.repair is not None:
+            if not running.repair.done():
+                return None
+            running.repair.result()
+            running.repair = None
+        if matcher is not None and matcher.is_broken and matcher.is_standing:
+            running.repair = self._masks.run(matcher.repair)
+            running.repair.add_done_callback(self._wake)
+            return None
+        if not self._is_free(running):
+            return None
+        ending = sequence.resume()
+        if ending is None and not sequence.is_behind and running.logits is not None:
+            if sequence.num_pending:
+                running.logits = None  # from before tokens that turned out to be forced
+            else:
+                self._start_mask(running)
+        return ending
 
     def _compute(self, planned: list[tuple[Running, Slice]]) -> None:
         for running, part in planned:
             running.last_step = self._num_steps
-            if part.needs_logits and running.sequence.matcher is not None:
-                running.mask = self._masks.start(running.sequence.matcher, running.place)
-                running.mask.add_done_callback(self._wake)
+            if part.needs_logits:
+                self._start_mask(running)
         started = perf_counter()
         try:
             logits = self._forward([part for _, part in planned], self._cache)
@@ -216,11 +253,19 @@ class StepLoop:
             if part.needs_logits:
                 running.logits = next(rows)
 
+    def _start_mask(self, running: Running) -> None:
+        if running.sequence.matcher is not None:
+            running.mask = self._masks.start(running.sequence.matcher, running.place)
+            running.mask.add_done_callback(self._wake)
+
     def _pick_tokens(self) -> None:
         deadline = perf_counter() + _MASK_PATIENCE_SECONDS
-        computed = [running for running in self._running if running.logits is not None]
+        computed = [
+            running for running in self._running if running.logits is not None and not running.sequence.is_behind
+        ]
         ready = [running for running in computed if self._is_mask_ready(running, deadline)]
         ready = [running for running in ready if self._guarded(running, partial(_settle_mask, running))]
+        ready = [running for running in ready if not running.sequence.is_behind]
         if not ready:
             return
         logits = torch.stack([running.logits for running in ready if running.logits is not None])
@@ -233,10 +278,11 @@ class StepLoop:
             self._guarded(running, partial(_pick, running, row))
 
     def _is_mask_ready(self, running: Running, deadline: float) -> bool:
-        if running.is_mask_settled:
-            return True
+        def is_ready() -> bool:
+            return running.is_mask_settled and self._is_free(running)
+
         with self._changed:
-            return self._changed.wait_for(lambda: running.is_mask_settled, timeout=max(0.0, deadline - perf_counter()))
+            return self._changed.wait_for(is_ready, timeout=max(0.0, deadline - perf_counter()))
 
     def _guarded(self, running: Running, action: Callable[[], Ending | None]) -> bool:
         """Run one sequence's own part: what breaks in it ends it alone. Whether the sequence goes on."""
@@ -293,6 +339,7 @@ def _settle_mask(running: Running) -> Ending | None:
     """Take over a filled mask: how long it took, and whether the matcher still stands."""
     if running.mask is not None:
         running.sequence.mask_seconds += running.mask.result()
+        running.mask = None
     return running.sequence.ending_by_mask()
 
 

@@ -32,6 +32,8 @@ class Running:
     logits: torch.Tensor | None = None
     """What its next token is picked from, once its mask is there."""
     mask: Future[float] | None = None
+    repair: Future[None] | None = None
+    """While its matcher is moved to another lexer, on another thread; nobody else touches the matcher meanwhile."""
     num_picked: int = 0
     """Tokens that were picked, forced ones left out: the index of the next draw."""
     is_masked: bool = False
@@ -50,7 +52,7 @@ def plan_step(running: Sequence[Running], limits: StepLimits) -> list[tuple[Runn
     for candidate in sorted(running, key=lambda candidate: candidate.last_step):
         sequence = candidate.sequence
         length = min(sequence.num_pending, limits.chunk_tokens)
-        if candidate.logits is not None or not length or num_rows + length > limits.max_rows:
+        if sequence.is_behind or candidate.logits is not None or not length or num_rows + length > limits.max_rows:
             continue
         num_rows += length
         start = sequence.num_computed

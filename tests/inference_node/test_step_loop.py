@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from compiler_pool.tokenizer import BoundTokenizer
+from inference_node.bitmask_row import Bitmask
 from inference_node.decoder import Decoder
 from inference_node.errors import RefusedRequestError
-from inference_node.grammar import Bitmask, Prototype
+from inference_node.grammar import Prototype
 from inference_node.step_loop import StepLoop
 from policy.limits import TENANT
 from tests.inference_node.loop_worlds import LIST, OBJECT, Counting

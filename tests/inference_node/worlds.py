@@ -15,9 +15,10 @@ from safetensors.torch import save_file
 from compiler_pool.artifact import Artifact, ArtifactAddress, TokenizerDigest
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder, ForwardStep
-from inference_node.grammar import GrammarMatcher, Prototype
+from inference_node.grammar import Prototype
 from inference_node.kv_cache import KvCache
 from inference_node.mask_filler import MaskFiller
+from inference_node.matcher import GrammarMatcher
 from inference_node.metrics import NodeMetrics
 from inference_node.model_config import read_model_config
 from inference_node.model_weights import expected_shapes, read_weights
