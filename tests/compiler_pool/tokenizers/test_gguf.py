@@ -1,5 +1,6 @@
 """The vocabulary of GGUF files, whole and broken."""
 
+import os
 import struct
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from compiler_pool.errors import TokenizerError
 from compiler_pool.tokenizer import load_tokenizer
 from compiler_pool.tokenizers.gguf_header import read_gguf_header
+from compiler_pool.tokenizers.reading import parse_object, read_text
 from tests.compiler_pool.tokenizers.worlds import (
     CONTROL,
     NORMAL,
@@ -20,6 +22,8 @@ from tests.compiler_pool.tokenizers.worlds import (
     scored_fields,
     write_gguf,
 )
+
+_SHARED = Path(os.environ.get("SCHEMAGATE_CORPORA", Path(__file__).parents[4] / "shared" / "corpora")).parent
 
 
 def _with_tokens(*tokens: tuple[str, int]) -> dict[str, Any]:
@@ -118,6 +122,32 @@ def test_duplicates_and_scores_that_do_not_fit_are_refused(tmp_path: Path) -> No
     scores = [float("nan")] * len(scored_fields()["tokenizer.ggml.tokens"])
     with pytest.raises(TokenizerError, match="not a number"):
         load_tokenizer(write_gguf(tmp_path / "x.gguf", scored_fields() | {"tokenizer.ggml.scores": scores}))
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(("name", "way", "apart"), [("qwen3", "qwen2", ["normaliser"]), ("gpt-oss", "gpt-4o", [])])
+def test_a_published_vocabulary_told_as_gguf_differs_in_its_normaliser_at_most(
+    tmp_path: Path, name: str, way: str, apart: list[str]
+) -> None:
+    path = _SHARED / "tokenizers" / f"{name}.json"
+    if not path.is_file():
+        pytest.skip(f"{path} is not here")
+    document = parse_object(read_text(path), path)
+    tokens = {index: (piece, NORMAL) for piece, index in document["model"]["vocab"].items()}
+    for token in document["added_tokens"]:
+        tokens[token["id"]] = (token["content"], CONTROL if token["special"] else USER_DEFINED)
+    merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in document["model"]["merges"]]
+    fields = {
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": way,
+        "tokenizer.ggml.tokens": [tokens[index][0] for index in range(len(tokens))],
+        "tokenizer.ggml.token_type": [tokens[index][1] for index in range(len(tokens))],
+        "tokenizer.ggml.merges": merges,
+    }
+    published, told = load_tokenizer(path), load_tokenizer(write_gguf(tmp_path / "x.gguf", fields))
+    assert [difference.part for difference in published.identity.differences(told.identity)] == apart
+    for text in ("Hello wörld 12345 it's\n\n  x", '{"a":[1,2],"b c":"中文"}'):
+        assert told.encode_exact(text.encode()) == published.encode_exact(text.encode())
 
 
 def _field(name: bytes, rest: bytes) -> bytes:

@@ -53,3 +53,9 @@ def test_a_score_without_an_order_and_too_many_characters_are_refused() -> None:
         merges_by_score({"ab": 0, "a": 1, "b": 2}, [json.loads("NaN"), 0.0, 0.0], path="x")
     with pytest.raises(TokenizerError, match="characters"):
         merges_by_score({"a" * 9_000_000: 0}, [0.0], path="x")
+
+
+def test_pieces_that_make_too_many_merges_are_refused() -> None:
+    pieces = {"a" * length: length for length in range(1, 2_100)}
+    with pytest.raises(TokenizerError, match="2201851 merges; 2097152 are taken"):
+        merges_by_score(pieces, [0.0] * 2_100, path="x")
