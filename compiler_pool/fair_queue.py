@@ -55,6 +55,7 @@ class FairQueue(Generic[Item]):
         self._num_queued = 0
         self._turns = dict.fromkeys(Urgency, 0.0)
         self._turn = 0.0
+        self._called: set[Urgency] = set()
         self._level_seconds = 0.0
         """Use of the partition that was served last, when it was served: where newcomers start."""
 
@@ -102,8 +103,8 @@ class FairQueue(Generic[Item]):
             if place.served.done():
                 continue
             urgency = place.standing.urgency
-            self._turn = self._due(urgency)
-            self._turns[urgency] = self._turn + 1 / TURNS[urgency]
+            self._turn = self._turns[urgency]
+            self._turns[urgency] = self._end(urgency)
             self._level_seconds = max(self._level_seconds, account.used_seconds)
             _hold(account)
             place.served.set_result(item)
@@ -127,11 +128,19 @@ class FairQueue(Generic[Item]):
             while account.places:
                 self._turn_away(account, account.places[-1])
 
-    def _due(self, urgency: Urgency) -> float:
-        # A class that had nothing to do has saved no turns up.
-        return max(self._turns[urgency], self._turn)
+    def _end(self, urgency: Urgency) -> float:
+        """When the next turn of the class would be over: the earliest comes first, so rare turns are not taken early."""
+        return self._turns[urgency] + 1 / TURNS[urgency]
+
+    def _call_up(self) -> None:
+        """A class that had nothing to do has saved no turns up."""
+        waiting = {place.standing.urgency for account in self._accounts.values() for place in account.places}
+        for urgency in waiting - self._called:
+            self._turns[urgency] = max(self._turns[urgency], self._turn)
+        self._called = waiting
 
     def _next(self, max_held: int | None) -> "tuple[_Account[Item], _Place[Item]] | None":
+        self._call_up()
         eligible = [
             account
             for account in self._accounts.values()
@@ -140,7 +149,7 @@ class FairQueue(Generic[Item]):
         waiting = {place.standing.urgency for account in eligible for place in account.places}
         if not waiting:
             return None
-        urgency = min(sorted(waiting), key=self._due)
+        urgency = min(sorted(waiting), key=self._end)
         firsts = [(account, place) for account in eligible if (place := _first(account, urgency)) is not None]
         return min(firsts, key=lambda each: each[0].used_seconds)
 

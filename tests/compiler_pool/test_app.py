@@ -61,6 +61,9 @@ async def test_a_refusal_names_pointer_and_keyword_and_is_remembered(tmp_path: P
             rejection = outcome.rejections[0]
             assert (rejection.code, rejection.pointer) == ("unsupported_keyword", "/properties/a/uniqueItems")
         assert await service.metric('schemagate_compile_requests_total{cache="hit",outcome="rejected"}') == 1
+        costs = [outcome.cost.cpu_ms for outcome in outcomes if isinstance(outcome, Rejected) and outcome.cost]
+        assert costs[0] > 0
+        assert costs[1:] == [0]
         checked = await service.client.compile(service.request(request.canonical_text, checked=True))
         assert isinstance(checked, Compiled)
         assert {"/properties/a/uniqueItems": "checked_after"}.items() <= {
@@ -178,6 +181,45 @@ async def test_a_full_line_is_busy_with_a_time_to_come_back(tmp_path: Path) -> N
         assert outcome.retry_after_seconds > 0
         slow.cancel()
         await asyncio.gather(slow, return_exceptions=True)
+
+
+SLOW = '{"allOf":[' + ",".join(f'{{"pattern":"[a-f]{{3,60}}.*{at}.*x"}}' for at in range(40)) + "]}"
+"""Takes more than any budget."""
+
+
+async def test_governed_contracts_come_first_and_what_nobody_waits_for_comes_last(tmp_path: Path) -> None:
+    async with running_pool(tmp_path, num_workers=1) as service:
+        ended: list[str] = []
+
+        async def ask(name: str, **wishes: Any) -> None:
+            await service.client.compile(service.request(f'{{"const":"{name}"}}', **wishes))
+            ended.append(name)
+
+        async def wait_for(urgency: str, number: int) -> None:
+            for _ in range(2000):
+                if await service.metric(f'schemagate_compile_waiting{{urgency="{urgency}"}}') == number:
+                    return
+                await asyncio.sleep(0.01)
+            pytest.fail(f"never {number} of {urgency}")
+
+        slow = asyncio.ensure_future(service.client.compile(service.request(SLOW, limits="none", partition="slow")))
+        idle = [ask(f"idle {number}", urgency="precompile", limits="governed") for number in range(2)]
+        asked = [asyncio.ensure_future(each) for each in idle]
+        await wait_for("precompile", 2)
+        tenants = [ask(f"tenant {number}", partition="tenant") for number in range(4)]
+        asked += [asyncio.ensure_future(each) for each in tenants]
+        await wait_for("tenant", 4)
+        # Somebody comes to wait for what was nobody's: the same contract, under the same address.
+        urgent = [ask("governed", limits="governed", partition="governed"), ask("idle 1", limits="governed")]
+        asked += [asyncio.ensure_future(each) for each in urgent]
+        await wait_for("governed", 2)
+        assert await service.metric('schemagate_compile_waiting{urgency="precompile"}') == 1
+        slow.cancel()
+        await asyncio.gather(slow, *asked, return_exceptions=True)
+        assert ended.index("governed") < ended.index("tenant 1")
+        assert ended.index("idle 1") < ended.index("tenant 3")
+        assert ended.count("idle 1") == 2
+        assert ended[-1] == "idle 0"
 
 
 async def test_a_short_deadline_is_kept(tmp_path: Path) -> None:
