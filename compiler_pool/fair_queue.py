@@ -129,7 +129,7 @@ class FairQueue(Generic[Item]):
                 self._turn_away(account, account.places[-1])
 
     def _end(self, urgency: Urgency) -> float:
-        """When the next turn of the class would be over: the earliest comes first, so rare turns are not taken early."""
+        """Where the next turn of the class would end: the earliest end comes first, so rare turns come late."""
         return self._turns[urgency] + 1 / TURNS[urgency]
 
     def _call_up(self) -> None:
