@@ -1,15 +1,21 @@
 """Kinds of undeclared names: two names are of one kind if all patterns and wishes say the same of both."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from compiler_pool.form.emptiness import is_empty_language
-from compiler_pool.form.languages import EVERY_STRING, Among, Language, both, excluding
+from compiler_pool.form.languages import Among, Language, both, excluding
 from compiler_pool.form.making import Making
+from compiler_pool.form.pattern_glimpses import begin_apart, sample
 from compiler_pool.form.simplifying import simplified
 from compiler_pool.form.strings import pattern_language, string_language
 from registry.algebra.formulas import Wants
 from registry.algebra.keyword_formulas import JsonType
+from registry.algebra.truth import finds
+
+_COMMON_NAMES: Final = ("extra", "Extra", "x", "X", "a", "0", "_", "-", "", "é", "extra name", "x1")
+"""Names that mostly show that a kind has some."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,43 +37,97 @@ def name_classes(
 ) -> list[NameClass]:
     """The kinds of names other than the declared ones, without those that `is_allowed` denies; none is empty.
 
-    It is asked of kinds in full only, so that no language is looked into that no member can have.
+    Raises `ExpansionSpentError`.
     """
-    taken = tuple(declared)
-    free = excluding(Among(texts=taken)) if taken else EVERY_STRING
-    splits = [(pattern, pattern_language(pattern)) for pattern in patterns]
-    named = [(wish, string_language(making.flat([wish], JsonType.STRING), making)) for wish in wishes]
-    classes = [NameClass(language=free)]
-    for pattern, language in splits:
-        classes = _split(classes, pattern, language, making)
-    for wish, language in named:
-        classes = _split(classes, wish, language, making)
-    found: list[NameClass] = []
-    for one in classes:
-        if is_allowed(one):
-            language = simplified(one.language, making.spending)
-            if not is_empty_language(language, making.spending):
-                found.append(replace(one, language=language))
-    return found
+    return _Sorting(tuple(patterns), tuple(wishes), tuple(declared), making).classes(is_allowed)
 
 
-def _split(classes: list[NameClass], by: str | Wants, language: Language, making: Making) -> list[NameClass]:
-    """Each class in two, without those that are empty where that must be known to keep them few."""
-    split: list[NameClass] = []
-    for one in classes:
-        within = both(one.language, language)
-        marked = (
-            replace(one, language=within, patterns=one.patterns | {by})
-            if isinstance(by, str)
-            else replace(one, language=within, wishes=one.wishes | {by})
+@dataclass(slots=True, kw_only=True)
+class _Kind:
+    """Names that are told apart by the patterns looked at so far."""
+
+    within: frozenset[str] = frozenset()
+    without: tuple[str, ...] = ()
+    seen: list[str] = field(default_factory=list)
+    """Names of the kind that were thought of: with one of them it is not empty."""
+
+
+class _Sorting:
+    def __init__(
+        self, patterns: Sequence[str], wishes: Sequence[Wants], declared: Sequence[str], making: Making
+    ) -> None:
+        self._patterns = patterns
+        self._languages = {pattern: pattern_language(pattern) for pattern in patterns}
+        self._wishes = [(wish, string_language(making.flat([wish], JsonType.STRING), making)) for wish in wishes]
+        self._declared = declared
+        self._making = making
+        self._apart: dict[frozenset[str], bool] = {}
+
+    def classes(self, is_allowed: Callable[[NameClass], bool]) -> list[NameClass]:
+        """All of them."""
+        kinds = self._kinds()
+        found: list[NameClass] = []
+        for kind in kinds:
+            classes = [(self._language(kind), frozenset[Wants]())]
+            for wish, language in self._wishes:
+                classes = [
+                    one
+                    for held, wished in classes
+                    for one in ((both(held, language), wished | {wish}), (both(held, excluding(language)), wished))
+                ]
+            for language, wished in classes:
+                one = NameClass(language=language, patterns=kind.within, wishes=wished)
+                if is_allowed(one) and (
+                    (kind.seen and not self._wishes) or not is_empty_language(language, self._making.spending)
+                ):
+                    simple = simplified(language, self._making.spending)
+                    found.append(NameClass(language=simple, patterns=kind.within, wishes=wished))
+        return found
+
+    def _kinds(self) -> list[_Kind]:
+        """Split by one pattern after the other; what is empty is dropped at once, so that kinds stay few."""
+        samples = dict.fromkeys((*filter(None, map(sample, self._patterns)), *_COMMON_NAMES))
+        kinds = [_Kind(seen=[name for name in samples if name not in set(self._declared)])]
+        for pattern in self._patterns:
+            split: list[_Kind] = []
+            for kind in kinds:
+                self._making.spending.step(1 + len(kind.seen))
+                matched = [name for name in kind.seen if finds(pattern, name)]
+                others = [name for name in kind.seen if not finds(pattern, name)]
+                inside = _Kind(within=kind.within | {pattern}, without=kind.without, seen=matched)
+                outside = _Kind(within=kind.within, without=(*kind.without, pattern), seen=others)
+                split += [one for one in (inside, outside) if one.seen or not self._is_empty(one)]
+            kinds = split
+        return kinds
+
+    def _is_empty(self, kind: _Kind) -> bool:
+        within = [pattern for pattern in self._patterns if pattern in kind.within]
+        pairs = ((one, other) for at, one in enumerate(within) for other in within[at + 1 :])
+        if any(self._are_apart(one, other) for one, other in pairs):
+            return True
+        return is_empty_language(self._language(kind), self._making.spending)
+
+    def _are_apart(self, one: str, other: str) -> bool:
+        """Whether no name at all matches both patterns."""
+        key = frozenset((one, other))
+        if key not in self._apart:
+            self._apart[key] = begin_apart(one, other) or is_empty_language(
+                both(self._languages[one], self._languages[other]), self._making.spending
+            )
+        return self._apart[key]
+
+    def _language(self, kind: _Kind) -> Language:
+        """The undeclared names of the kind, in few words: without what excludes nothing."""
+        within = [pattern for pattern in self._patterns if pattern in kind.within]
+        without = [pattern for pattern in kind.without if not any(self._are_apart(pattern, other) for other in within)]
+        decided = (*within, *without)
+        taken = tuple(
+            name
+            for name in self._declared
+            if all(bool(finds(pattern, name)) == (pattern in kind.within) for pattern in decided)
         )
-        without = replace(one, language=both(one.language, excluding(language)))
-        split += [marked, without]
-    making.spending.step(len(split))
-    if len(split) <= _FEW:
-        return split
-    return [one for one in split if not is_empty_language(one.language, making.spending)]
-
-
-_FEW = 4
-"""Classes up to which emptiness is only looked into at the end."""
+        return both(
+            *(self._languages[pattern] for pattern in within),
+            *(excluding(self._languages[pattern]) for pattern in without),
+            *((excluding(Among(texts=taken)),) if taken else ()),
+        )
