@@ -1,17 +1,16 @@
 """Arrays by states as rules, in the one of three ways that costs the engine least."""
 
 from collections.abc import Callable
-from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from compiler_pool.form.item_burden import MAX_AT_ONCE, lasting_states, size_of
+from compiler_pool.form.item_burden import MAX_AT_ONCE, longest_chain, num_lasting, size_of
 from compiler_pool.form.nodes import ItemMachine, ItemMove, Items, ItemState, NodeId
 from compiler_pool.lark.grammar import LarkRules
 from compiler_pool.lark.item_halves import Steps, write_halves
 from compiler_pool.lark.repeats import one_of
 
-MAX_CHAIN: Final = 100
-"""Rules that end within each other at one closing bracket: each is an item in the engine's row there."""
+MAX_BACKWARD: Final = 100
+"""States in a row that are written backward although they could be written by halves: fewer rules, and simpler."""
 
 
 def write_item_machine(name: str, node: ItemMachine, rules: LarkRules, of: Callable[[NodeId], str]) -> None:
@@ -21,7 +20,7 @@ def write_item_machine(name: str, node: ItemMachine, rules: LarkRules, of: Calla
         write_halves(name, node, steps, rules)
     elif size_of(node) <= MAX_AT_ONCE:
         _write_forward(name, node, steps, rules)
-    elif _longest_path(steps) <= MAX_CHAIN or len(lasting_states(node)) > 1:
+    elif longest_chain(node) <= MAX_BACKWARD or num_lasting(node) > 1:
         _write_backward(name, node, steps, rules)
     else:
         write_halves(name, node, steps, rules)
@@ -79,15 +78,3 @@ def _write_backward(name: str, node: ItemMachine, steps: Steps, rules: LarkRules
     firsts = ['"]"'] if node.states[0].is_final else []
     firsts += [f"{item} {rules.rule_name(f'{name}_{target}')}" for target, item in steps[0].items()]
     rules.rule(name, f'"[" {one_of(firsts)}')
-
-
-def _longest_path(steps: Steps) -> int:
-    """The most states in a row, those that lead to themselves counted once; beyond any bound where states go round."""
-    order = TopologicalSorter({state: steps[state].keys() - {state} for state in range(len(steps))})
-    longest: dict[int, int] = {}
-    try:
-        for state in order.static_order():
-            longest[state] = 1 + max((longest[target] for target in steps[state] if target != state), default=0)
-    except CycleError:
-        return MAX_CHAIN + 1
-    return longest[0]

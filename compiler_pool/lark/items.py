@@ -5,7 +5,7 @@ from collections.abc import Callable
 from compiler_pool.form.nodes import DistinctItems, ItemMachine, Items, NodeId
 from compiler_pool.lark.distinct_items import write_distinct_items
 from compiler_pool.lark.grammar import LarkRules
-from compiler_pool.lark.item_states import MAX_CHAIN, places_as_states, write_item_machine
+from compiler_pool.lark.item_states import MAX_BACKWARD, places_as_states, write_item_machine
 from compiler_pool.lark.repeats import repeat
 
 Naming = Callable[[NodeId], str]
@@ -15,7 +15,7 @@ Naming = Callable[[NodeId], str]
 def write_items(name: str, node: Items | ItemMachine | DistinctItems, rules: LarkRules, of: Naming) -> None:
     """Add the rule of a pruned node of arrays, and rules of its own named from it."""
     match node:
-        case Items() if len(node.prefix) - node.at_least > MAX_CHAIN:
+        case Items() if len(node.prefix) - node.at_least > MAX_BACKWARD:
             write_item_machine(name, places_as_states(node), rules, of)
         case Items():
             _write_places(name, node, rules, of)
