@@ -15,6 +15,7 @@ from gateway.validation.verdict import Invalid, Verdict
 from inference_node.errors import NodeUnavailableError
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent, Usage
 from policy.enforcement import KeywordStatus
+from registry.contract import ContractKind
 
 _log = structlog.get_logger(__name__)
 
@@ -27,7 +28,9 @@ class Validator(Protocol):
         """Judges that could take an object now or soon."""
         ...
 
-    async def validate(self, schema_text: str, contract_digest: str, document: bytes, *, seconds: float) -> Verdict:
+    async def validate(
+        self, canonical_text: str, contract_digest: str, document: bytes, *, seconds: float, kind: ContractKind
+    ) -> Verdict:
         """The verdict on `document` within `seconds` of CPU time; never an exception for what a document does."""
         ...
 
@@ -117,6 +120,7 @@ class Generation:
                     self.bound.contract.digest,
                     text.encode(),
                     seconds=self.bound.taken.limits.validation_seconds,
+                    kind=self.bound.contract.kind,
                 )
             self._report_disagreement(self.bound, verdict)
         with self._clock.time(Stage.CLASSIFY):

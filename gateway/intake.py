@@ -11,7 +11,7 @@ from hashlib import sha256
 from gateway.auth.authenticator import Caller
 from gateway.bounded_cache import BoundedCache
 from gateway.chat_request import Contract, InlineContract, NamedContract
-from gateway.errors import ContractLookupError, ContractRefusedError, InvalidRequestError, RequestFault
+from gateway.errors import ContractLookupError, ContractRefusedError
 from gateway.identifiers import TenantPartition
 from gateway.outcome import TakenContract
 from gateway.stages import Stage, StageClock
@@ -90,12 +90,6 @@ class ContractIntake:
             except RegistryError as error:
                 raise ContractLookupError(error, param=named.param) from None
         revision = resolved.revision
-        if revision.kind is not ContractKind.JSON_SCHEMA:
-            raise InvalidRequestError(
-                RequestFault.UNSUPPORTED_KIND,
-                f"contracts of kind `{revision.kind}` are kept here but not generated under; `json_schema` is",
-                param=named.param,
-            )
         limits = self._limits(resolved, named.param)
         address = _address("revision", caller.partition, revision.revision_id, limits.name)
         known = self._memo.get(address)
@@ -162,7 +156,12 @@ async def _canonicalise(inline: InlineContract, policy: EnforcementPolicy, num_c
 
 
 def _negotiate(contract: CanonicalContract, policy: EnforcementPolicy, param: str) -> None:
-    """Refuse what no value of a keyword could make enforceable; the rest is the lowering's to decide, use by use."""
+    """Refuse what no value of a keyword could make enforceable; the rest is the lowering's to decide, use by use.
+
+    Schemas inside contracts of other kinds are the lowering's altogether.
+    """
+    if contract.kind is not ContractKind.JSON_SCHEMA:
+        return
     answer = negotiate(keyword_uses(contract.schema), MATRIX, policy)
     if not isinstance(answer, Plan):
         rejections = tuple(each.with_pointer(contract.source_pointer(each.pointer)) for each in answer)

@@ -5,8 +5,9 @@ import struct
 from dataclasses import dataclass
 
 from gateway.validation.verdict import Invalid, Unjudged, UnjudgedReason, Valid, Verdict
+from registry.contract import ContractKind
 
-_LENGTHS = struct.Struct(">III")
+_LENGTHS = struct.Struct(">IIII")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,26 +15,31 @@ class JudgeJob:
     """One document under one contract. The digest names the contract in the process's cache."""
 
     contract_digest: str
-    schema_text: str
+    kind: ContractKind
+    canonical_text: str
     document: bytes
 
 
 def pack_job(job: JudgeJob) -> bytes:
-    """Three lengths (big endian, 32 bits), then the three parts."""
-    parts = job.contract_digest.encode(), job.schema_text.encode(), job.document
+    """Four lengths (big endian, 32 bits), then the four parts."""
+    parts = job.contract_digest.encode(), job.kind.value.encode(), job.canonical_text.encode(), job.document
     return _LENGTHS.pack(*map(len, parts)) + b"".join(parts)
 
 
 def unpack_job(payload: bytes) -> JudgeJob:
     """The other half of `pack_job`."""
-    digest_end, schema_length, document_length = _LENGTHS.unpack_from(payload)
-    digest_end += _LENGTHS.size
-    schema_end = digest_end + schema_length
-    assert len(payload) == schema_end + document_length
+    parts: list[bytes] = []
+    at = _LENGTHS.size
+    for length in _LENGTHS.unpack_from(payload):
+        parts.append(payload[at : at + length])
+        at += length
+    assert at == len(payload)
+    digest, kind, text, document = parts
     return JudgeJob(
-        contract_digest=payload[_LENGTHS.size : digest_end].decode(),
-        schema_text=payload[digest_end:schema_end].decode(),
-        document=payload[schema_end:],
+        contract_digest=digest.decode(),
+        kind=ContractKind(kind.decode()),
+        canonical_text=text.decode(),
+        document=document,
     )
 
 

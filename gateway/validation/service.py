@@ -7,6 +7,7 @@ from gateway.validation.job import JudgeJob, pack_job, unpack_verdict
 from gateway.validation.judge import DEFAULT_LIMITS, DocumentLimits
 from gateway.validation.verdict import Unjudged, UnjudgedReason, Verdict
 from policy.limits import ProcessBudget
+from registry.contract import ContractKind
 
 _MIB = 1024 * 1024
 
@@ -50,16 +51,24 @@ class ValidationService:
         """Judges that are alive, idle or busy."""
         return self._pool.num_ready
 
-    async def validate(self, schema_text: str, contract_digest: str, document: bytes, *, seconds: float) -> Verdict:
+    async def validate(
+        self,
+        canonical_text: str,
+        contract_digest: str,
+        document: bytes,
+        *,
+        seconds: float,
+        kind: ContractKind = ContractKind.JSON_SCHEMA,
+    ) -> Verdict:
         """The verdict on `document` within `seconds` of CPU time.
 
-        `schema_text` is canonical and `contract_digest` is its digest: judges keep prepared contracts by it.
+        `canonical_text` is of that kind and `contract_digest` is its digest: judges keep prepared contracts by it.
         """
         if len(document) > self._limits.max_document_bytes:
             # Before it is copied into a pipe.
             message = f"the document has {len(document)} bytes; at most {self._limits.max_document_bytes} are judged"
             return Unjudged(reason=UnjudgedReason.DOCUMENT_LIMIT, message=message)
-        job = JudgeJob(contract_digest=contract_digest, schema_text=schema_text, document=document)
+        job = JudgeJob(contract_digest=contract_digest, kind=kind, canonical_text=canonical_text, document=document)
         budget = _budget(seconds=seconds)
         outcome = await self._pool.run(
             pack_job(job), budget=budget, deadline_seconds=QUEUE_SECONDS + budget.wall_seconds

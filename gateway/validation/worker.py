@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from compiler_pool.job import JsonLike
 from gateway.validation.job import pack_verdict, unpack_job
-from gateway.validation.judge import DocumentLimits, Judge
+from gateway.validation.judge import DocumentLimits
+from gateway.validation.kinds.judges import DocumentJudge, prepare_judge
 from gateway.validation.verdict import Unjudged
 
 MAX_PREPARED_CONTRACTS = 64
@@ -24,13 +25,13 @@ def build(config: dict[str, JsonLike]) -> Callable[[bytes], bytes]:
     assert isinstance(max_nesting, int)
     sys.setrecursionlimit(MAX_FRAMES)
     limits = DocumentLimits(max_document_bytes=max_document_bytes, max_nesting=max_nesting)
-    prepared: OrderedDict[str, Judge | Unjudged] = OrderedDict()
+    prepared: OrderedDict[str, DocumentJudge | Unjudged] = OrderedDict()
 
     def judge(payload: bytes) -> bytes:
         job = unpack_job(payload)
         judge_or_not = prepared.get(job.contract_digest)
         if judge_or_not is None:
-            judge_or_not = prepared[job.contract_digest] = Judge.prepare(job.schema_text, limits=limits)
+            judge_or_not = prepared[job.contract_digest] = prepare_judge(job.kind, job.canonical_text, limits=limits)
             if len(prepared) > MAX_PREPARED_CONTRACTS:
                 prepared.popitem(last=False)
         prepared.move_to_end(job.contract_digest)

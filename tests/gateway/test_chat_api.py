@@ -9,6 +9,7 @@ import pytest
 
 from compiler_pool.protocol import CompileRequest, ReportEntryWire
 from gateway.validation.verdict import Unjudged, UnjudgedReason, Verdict
+from registry.contract import ContractKind
 from inference_node.protocol import NodeFault, StopCause
 from tests.gateway.twins import (
     MODEL,
@@ -210,7 +211,9 @@ async def test_an_object_that_breaks_what_was_left_to_the_validator_is_invalid(t
 
 async def test_an_object_that_nobody_could_judge_is_never_complete(tmp_path: Path) -> None:
     class Silent(JudgeHere):
-        async def validate(self, schema_text: str, contract_digest: str, document: bytes, *, seconds: float) -> Verdict:
+        async def validate(
+            self, canonical_text: str, contract_digest: str, document: bytes, *, seconds: float, kind: ContractKind
+        ) -> Verdict:
             return Unjudged(reason=UnjudgedReason.TIME, message="too slow")
 
     node = NodeTwin(script=lambda _: says('"x"'))

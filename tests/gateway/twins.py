@@ -31,7 +31,7 @@ from gateway.app import Surroundings, create_app
 from gateway.auth.bootstrap import make_bootstrap_key
 from gateway.compatibility.judges import GatewayJudges
 from gateway.settings import GatewaySettings
-from gateway.validation.judge import Judge
+from gateway.validation.kinds.judges import prepare_judge
 from gateway.validation.verdict import Unjudged, Verdict
 from inference_node.protocol import (
     ArtifactStored,
@@ -234,9 +234,11 @@ class JudgeHere:
     def __init__(self) -> None:
         self.num_asked = 0
 
-    async def validate(self, schema_text: str, contract_digest: str, document: bytes, *, seconds: float) -> Verdict:
+    async def validate(
+        self, canonical_text: str, contract_digest: str, document: bytes, *, seconds: float, kind: ContractKind
+    ) -> Verdict:
         self.num_asked += 1
-        judge = Judge.prepare(schema_text)
+        judge = prepare_judge(kind, canonical_text)
         return judge if isinstance(judge, Unjudged) else judge.judge(document)
 
 

@@ -147,15 +147,26 @@ async def test_a_deprecated_revision_is_served_and_says_so(tmp_path: Path) -> No
     assert response.headers["deprecation"] == streamed.headers["deprecation"] == "true"
 
 
-async def test_a_kind_that_is_not_generated_under_is_refused_by_name(tmp_path: Path) -> None:
-    async with registry(tmp_path) as here:
-        taken = await here.ask("POST", "/v1/contracts", {"name": "code", "kind": "regex", "definition": "[a-z]{3}"})
-        refused = [
-            await here.ask("POST", CHAT, chat(contract="code@1")),
-            await here.ask("POST", EXPLAIN, {"contract": "code@1"}),
-        ]
+async def test_a_regular_expression_is_generated_under_and_its_text_is_judged(tmp_path: Path) -> None:
+    definition = {"name": "code", "kind": "regex", "definition": "[a-z]{3}"}
+    async with registry(tmp_path, node=node_saying("abc")) as here:
+        taken = await here.ask("POST", "/v1/contracts", definition)
+        answered = await here.ask("POST", CHAT, chat(contract="code@1"))
+        explained = await here.ask("POST", EXPLAIN, {"contract": "code@1"})
     assert taken.status_code == 201, taken.text
-    assert [error_of(answer) for answer in refused] == [(400, "unsupported_kind")] * 2
+    assert answered.status_code == explained.status_code == 200, answered.text
+    member = answered.json()["schemagate"]
+    assert (member["completion"], member["contract"]["kind"]) == ("complete", "regex")
+    assert member["validation"]["verdict"] == "valid"
+
+
+async def test_a_text_outside_its_regular_expression_is_never_complete(tmp_path: Path) -> None:
+    async with registry(tmp_path, node=node_saying("abcd")) as here:
+        await here.ask("POST", "/v1/contracts", {"name": "code", "kind": "regex", "definition": "[a-z]{3}"})
+        answered = await here.ask("POST", CHAT, chat(contract="code@1"))
+    assert (answered.status_code, error_of(answered)[1]) == (422, "output_failed_validation")
+    validation = answered.json()["schemagate"]["validation"]
+    assert (validation["verdict"], validation["pointer"], validation["keyword"]) == ("invalid", "", "regex")
 
 
 async def test_a_draft_can_be_explained_and_explaining_warms_what_follows(tmp_path: Path) -> None:
