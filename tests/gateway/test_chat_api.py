@@ -9,8 +9,8 @@ import pytest
 
 from compiler_pool.protocol import CompileRequest, ReportEntryWire
 from gateway.validation.verdict import Unjudged, UnjudgedReason, Verdict
-from registry.contract import ContractKind
 from inference_node.protocol import NodeFault, StopCause
+from registry.contract import ContractKind
 from tests.gateway.twins import (
     MODEL,
     TOKENIZER,
