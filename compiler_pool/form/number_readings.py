@@ -28,19 +28,20 @@ class StepReading:
         self.num_decimals = num_decimals(step)
         """Decimals of the step: a multiple has no more."""
         text = str(step)
-        self._num_zeros = 0 if self.num_decimals else len(text) - len(text.rstrip("0"))
-        self.modulus = int(step * 10**self.num_decimals) // int(10**self._num_zeros)
+        self.num_zeros = 0 if self.num_decimals else len(text) - len(text.rstrip("0"))
+        """Zeros at the end of an integer step."""
+        self.modulus = int(step * 10**self.num_decimals) // int(10**self.num_zeros)
         """What remainders are taken of."""
 
     @property
     def num_states(self) -> int:
         """At most so many states."""
-        return self.modulus * (self.num_decimals + self._num_zeros + 1)
+        return self.modulus * (self.num_decimals + self.num_zeros + 1)
 
     @property
     def start(self) -> StepState:
         """Nothing is read: zero."""
-        return (_WHOLE, 0, self._num_zeros)
+        return (_WHOLE, 0, self.num_zeros)
 
     def read(self, state: StepState, character: str) -> StepState:
         """`None` if no multiple begins so."""
@@ -54,7 +55,7 @@ class StepReading:
             return state if digit == 0 else None
         if place != _WHOLE:
             return (place + 1, (10 * remainder + digit) % self.modulus, 0)
-        if digit == 0 and zeros < self._num_zeros:
+        if digit == 0 and zeros < self.num_zeros:
             return (_WHOLE, remainder, zeros + 1)
         if digit == 0:
             return (_WHOLE, 10 * remainder % self.modulus, zeros)
@@ -65,7 +66,7 @@ class StepReading:
         if state is None:
             return False
         place, remainder, zeros = state
-        return zeros == self._num_zeros and remainder * 10 ** (self.num_decimals - max(place, 0)) % self.modulus == 0
+        return zeros == self.num_zeros and remainder * 10 ** (self.num_decimals - max(place, 0)) % self.modulus == 0
 
 
 _DECIDED: Final = -2

@@ -13,6 +13,12 @@ Bound: TypeAlias = tuple[Fraction | None, bool]
 
 PER_STEP: Final = 50
 """Comparisons of ranges that cost about as much as one step of a budget."""
+_MAX_STEP_BITS: Final = 8_192
+"""About 2,400 digits. The common multiple of many steps has as many digits as they have all together."""
+
+
+class StepTooLongError(Exception):
+    """Steps that hold together have a common multiple of too many digits to go on with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +77,12 @@ def is_multiple(value: Fraction, step: Fraction) -> bool:
 
 
 def common_multiple(first: Fraction, second: Fraction) -> Fraction:
-    """The least number above zero that is a whole multiple of both."""
+    """The least number above zero that is a whole multiple of both. Raises `StepTooLongError`."""
     denominator = lcm(first.denominator, second.denominator)
-    return Fraction(lcm(int(first * denominator), int(second * denominator)), denominator)
+    numerator = lcm(int(first * denominator), int(second * denominator))
+    if max(numerator.bit_length(), denominator.bit_length()) > _MAX_STEP_BITS:
+        raise StepTooLongError
+    return Fraction(numerator, denominator)
 
 
 def only(value: Fraction) -> NumberRange:

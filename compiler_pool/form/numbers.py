@@ -8,11 +8,11 @@ from typing import Final
 
 from compiler_pool.form.making import Making
 from compiler_pool.form.nodes import Literals, Node, Numbers
-from compiler_pool.form.number_sets import NumberRange, NumberSet
+from compiler_pool.form.number_sets import NumberRange, NumberSet, StepTooLongError
 from compiler_pool.form.number_texts import number_text
 from compiler_pool.form.number_unions import NumberUnion, joined, met
 from compiler_pool.form.steps import bearable
-from registry.algebra.formulas import All, Any, AtLeast, AtMost, Formula, Multiple, OneOf
+from registry.algebra.formulas import TRUE, All, Any, AtLeast, AtMost, Formula, Multiple, OneOf
 
 _EVERY: Final = NumberUnion(ranges=(NumberRange(),))
 
@@ -22,7 +22,7 @@ def number_nodes(flat: Formula, making: Making) -> list[Node]:
 
     What no engine could write of it, steps that are too many to count on, is told to `making` and left out.
     """
-    values = bearable(number_set(flat, making.spending.step), making)
+    values = bearable(_bearable_set(flat, making), making)
     points = [part.point for part in values.parts]
     if not values.parts:
         return []
@@ -31,8 +31,32 @@ def number_nodes(flat: Formula, making: Making) -> list[Node]:
     return [Literals(texts=tuple(number_text(point) for point in points if point is not None))]
 
 
+def _bearable_set(flat: Formula, making: Making) -> NumberSet:
+    try:
+        return number_set(flat, making.spending.step)
+    except StepTooLongError:
+        making.cannot("multipleOf", "the common multiple of its steps has thousands of digits")
+        return number_set(_without_steps(flat), making.spending.step)
+
+
+def _without_steps(flat: Formula) -> Formula:
+    """The formula as though only integers were told from other numbers by a step: it holds for more numbers."""
+    match flat:
+        case All(parts=parts):
+            return All(parts=tuple(map(_without_steps, parts)))
+        case Any(parts=parts):
+            return Any(parts=tuple(map(_without_steps, parts)))
+        case Multiple(step=step) if step != 1:
+            return TRUE
+        case _:
+            return flat
+
+
 def number_set(flat: Formula, charge: Callable[[int], None]) -> NumberSet:
-    """The numbers that satisfy a flat formula, exactly. `charge` is told of the steps it takes."""
+    """The numbers that satisfy a flat formula, exactly. `charge` is told of the steps it takes.
+
+    Raises `StepTooLongError`.
+    """
     return _union(flat, charge).as_set()
 
 

@@ -10,7 +10,7 @@ from compiler_pool.form.number_readings import StepReading
 from compiler_pool.form.number_texts import num_decimals
 
 _MAX_STATES: Final = 512
-"""Before equivalent ones are made one: 0.001 has 4, 125 has 125."""
+"""Before equivalent ones are made one: 25 has as many."""
 _MAX_SHORT_STATES: Final = 24
 """After that. Divisors of powers of ten have few, all others at least as many as their other prime factors make."""
 _MAX_BYTES: Final = 4_000
@@ -37,6 +37,8 @@ def _coprime(step: Fraction) -> tuple[Fraction, ...]:
 @lru_cache(maxsize=256)
 def _expression(step: Fraction) -> str | None:
     reading = StepReading(step)
+    if reading.modulus == 1:
+        return _power_of_ten(reading)
     if reading.num_states > _MAX_STATES:
         return None
     try:
@@ -48,6 +50,14 @@ def _expression(step: Fraction) -> str | None:
     if len(automaton.moves) > _MAX_SHORT_STATES:
         return None
     return _eliminated(automaton)
+
+
+def _power_of_ten(reading: StepReading) -> str:
+    """So many decimals at most, or zeros at the end of an integer."""
+    if reading.num_decimals:
+        return f"[0-9]*(?:\\.[0-9]{{0,{reading.num_decimals}}}0*)?"
+    whole = f"(?:0*|[0-9]*0{{{reading.num_zeros}}})" if reading.num_zeros else "[0-9]*"
+    return f"{whole}(?:\\.0*)?"
 
 
 def _eliminated(automaton: DigitAutomaton) -> str | None:

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiler_pool.form.number_sets import (
@@ -50,6 +50,7 @@ def _near(*ranges: NumberRange) -> set[Fraction]:
     return {mark + shift for mark in marks for shift in (0, 1, -1, Fraction(1, 2), Fraction(-1, 10), 3)}
 
 
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(first=_ranges(), second=_ranges())
 def test_an_intersection_holds_what_both_hold(first: NumberRange, second: NumberRange) -> None:
     both = intersection(first, second)
@@ -57,6 +58,7 @@ def test_an_intersection_holds_what_both_hold(first: NumberRange, second: Number
         assert (value in both) == (value in first and value in second), value
 
 
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(part=_ranges())
 def test_a_tidied_range_holds_the_same_numbers_and_none_is_left_of_an_empty_one(part: NumberRange) -> None:
     neat = tidied(part, _free)
@@ -65,12 +67,14 @@ def test_a_tidied_range_holds_the_same_numbers_and_none_is_left_of_an_empty_one(
         assert (value in part) == (neat is not None and value in neat), value
 
 
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(part=_ranges())
 def test_a_mirrored_range_holds_the_opposite_numbers(part: NumberRange) -> None:
     for value in _near(part):
         assert (value in part) == (-value in mirrored(part)), value
 
 
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(parts=st.lists(_ranges(), max_size=4), points=st.sets(_values(), max_size=4))
 def test_a_union_holds_what_any_part_holds(parts: list[NumberRange], points: set[Fraction]) -> None:
     unions = [NumberUnion(points=frozenset(points)), *(NumberUnion(ranges=(part,)) for part in parts)]
@@ -80,6 +84,7 @@ def test_a_union_holds_what_any_part_holds(parts: list[NumberRange], points: set
         assert (value in union) == (value in union.as_set())
 
 
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(first=st.lists(_ranges(), max_size=3), second=st.lists(_ranges(), max_size=3), points=st.sets(_values()))
 def test_unions_meet_in_what_both_hold(
     first: list[NumberRange], second: list[NumberRange], points: set[Fraction]

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiler_pool.form.number_sets import NumberRange
@@ -41,6 +41,7 @@ def _matches(part: NumberRange, spelling: Spelling, text: str) -> bool:
     return any(re.fullmatch(expression, text) for expression in range_expressions(part, spelling))
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(part=_bounds(), has_idle_zeros=st.booleans(), max_decimals=st.sampled_from([None, 20]))
 def test_the_texts_are_those_of_the_numbers_between_the_bounds(
     part: NumberRange, *, has_idle_zeros: bool, max_decimals: int | None
@@ -55,6 +56,7 @@ def test_the_texts_are_those_of_the_numbers_between_the_bounds(
         assert not _matches(part, spelling, f"0{text}"), text
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(part=_bounds())
 def test_integers_have_no_fraction_and_no_idle_digit(part: NumberRange) -> None:
     low = None if part.low is None else Fraction(ceil(part.low))

@@ -269,6 +269,16 @@ def test_numbers_beyond_any_machine_word_are_exact() -> None:
     assert not generates(large, f"2{'0' * 308}")
 
 
+def test_many_steps_that_hold_together_are_named_and_left_out_before_they_are_multiplied_out() -> None:
+    making = NumberMaking()
+    steps = tuple(Multiple(step=Fraction(10**60 + odd), positive=True) for odd in range(1, 160, 2))
+    matcher = _matcher(All(parts=(*steps, _WHOLE)), making, max_digits=None, has_idle_zeros=False)
+    assert making.said == ["the common multiple of its steps has thousands of digits"]
+    assert matcher is not None
+    assert generates(matcher, "1")
+    assert not generates(matcher, "1.5")
+
+
 def test_no_number_is_left_of_a_contradiction() -> None:
     making = NumberMaking()
     none: list[Formula] = [
