@@ -2,6 +2,7 @@
 
 import base64
 from dataclasses import replace
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -78,7 +79,17 @@ def kept_answer(entry: CacheEntry, ring: KeyRing) -> Compiled | Rejected | None:
         rejected = Rejected.model_validate_json(entry.answer)
     except (FrameError, ValidationError):
         return None
-    return rejected if rejected.cost is None else rejected.model_copy(update={"cost": _free(rejected.cost)})
+    return free_of_charge(rejected)
+
+
+Decided = TypeVar("Decided", Compiled, Rejected)
+
+
+def free_of_charge(answer: Decided) -> Decided:
+    """The answer for who had it made by somebody else: that one pays for all."""
+    cost = None if answer.cost is None else _free(answer.cost)
+    changes = {"cost": cost, "cache": "hit"} if isinstance(answer, Compiled) else {"cost": cost}
+    return answer.model_copy(update=changes)
 
 
 def _free(cost: CompileCost) -> CompileCost:

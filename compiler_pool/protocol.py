@@ -103,6 +103,7 @@ class Compiled(Wire):
     report: list[ReportEntryWire]
     cost: CompileCost
     cache: Literal["hit", "miss"]
+    """`miss`: compiled for this request, which pays for it. Of those who wait for one compile, one has the miss."""
 
 
 class Rejected(Wire):

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterable
 
-from compiler_pool.answers import address_of, artifact_of, compiled, kept_answer
+from compiler_pool.answers import address_of, artifact_of, compiled, free_of_charge, kept_answer
 from compiler_pool.artifact import ArtifactAddress, ArtifactKey
 from compiler_pool.cache import CachedFrame, CachedRefusal, CacheEntry, SingleFlight
 from compiler_pool.engine import ENGINE, ENGINE_VERSION
@@ -101,6 +101,8 @@ class CompileService:
             if has_joined and not isinstance(outcome, Compiled | Rejected) and _seconds_left(deadline) > 0:
                 # Somebody else's patience ran out, or their worker died: that is no answer to this request.
                 outcome = None
+            elif has_joined and isinstance(outcome, Compiled | Rejected):
+                outcome = free_of_charge(outcome)
         self._metrics.answered(outcome.outcome, source)
         return outcome
 

@@ -54,7 +54,7 @@ class PoolSettings(BaseSettings):
     """For each command. A Redis that is slower counts as gone for a while, and compiles go on without it."""
     redis_max_entry_bytes: int = Field(default=2 * _MIB, ge=1024, le=17 * _MIB)
     """A larger artifact stays in the first tier."""
-    redis_trial_seconds: float = Field(default=120.0, ge=1)
+    redis_trial_seconds: float = Field(default=600.0, ge=1)
     """How long an entry stays that was asked for once."""
     redis_keep_seconds: float = Field(default=7 * 86400.0, ge=1)
     """How long an entry stays that is worth it, from its last move; governed contracts always are."""

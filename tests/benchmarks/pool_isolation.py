@@ -4,8 +4,9 @@
 
 One pool, a process of its own. The quiet tenant asks for a contract that is there (warm) and for new ones (cold), in
 turns alone and beside a flood, so that whatever else the machine does falls on both. The flood is a process of its own
-that keeps `--flood` requests open (a gateway lets a tenant have 64), each for a contract that was never sent before: some stall, some eat memory, some
-overflow the stack, some are only large. Prints p50 and p99 in milliseconds, their ratios, and what became of the flood.
+that keeps `--flood` requests open (a gateway lets a tenant have 64), each for a contract that was never sent before:
+some stall, some eat memory, some are only large. Prints p50 and p99 in milliseconds, their ratios, and what became of
+the flood.
 """
 
 import argparse

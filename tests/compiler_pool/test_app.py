@@ -76,6 +76,8 @@ async def test_many_at_once_for_one_contract_cost_one_compile(tmp_path: Path) ->
         outcomes = await asyncio.gather(*(service.client.compile(service.request()) for _ in range(16)))
         assert len({outcome.frame for outcome in outcomes if isinstance(outcome, Compiled)}) == 1
         assert await service.metric("schemagate_compile_queue_seconds_count") == 1
+        paid = [outcome.cache for outcome in outcomes if isinstance(outcome, Compiled) and outcome.cost.cpu_ms > 0]
+        assert paid == ["miss"]
 
 
 async def test_many_contracts_at_once_are_each_their_own(tmp_path: Path) -> None:

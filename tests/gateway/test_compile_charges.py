@@ -13,7 +13,7 @@ from compiler_pool.protocol import Busy, CompileOutcome, CompileRequest, Crashed
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT
 from gateway.memory_budget import MemoryBudgetLedger
 from gateway.settings import GatewaySettings
-from tests.gateway.twins import PEPPER, PoolTwin, World, compiled, gateway_with, strict, until
+from tests.gateway.twins import COST, PEPPER, PoolTwin, World, compiled, gateway_with, strict, until
 
 CHAT = "/v1/chat/completions"
 COMPILE_BUDGET_MS = 500
@@ -98,6 +98,8 @@ async def test_giving_up_alone_costs_what_was_reserved(tmp_path: Path) -> None:
         (TimedOut(limit_name="cpu_seconds", limit_seconds=0.5), COMPILE_BUDGET_MS),
         (TimedOut(limit_name="wall_seconds", limit_seconds=2), COMPILE_BUDGET_MS),
         (TimedOut(limit_name="wall_seconds", limit_seconds=0.1), 100),
+        (Crashed(reason="memory"), COMPILE_BUDGET_MS),
+        (Rejected(rejections=[RejectionWire(code="unsupported_keyword", message="no")], cost=COST), COST.cpu_ms),
         (Busy(retry_after_seconds=1), 0),
         (Busy(retry_after_seconds=1, spent_seconds=0.1), 100),
         (Busy(retry_after_seconds=1, spent_seconds=9), COMPILE_BUDGET_MS),
