@@ -2,7 +2,6 @@
 
 import base64
 from dataclasses import replace
-from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -82,14 +81,11 @@ def kept_answer(entry: CacheEntry, ring: KeyRing) -> Compiled | Rejected | None:
     return free_of_charge(rejected)
 
 
-Decided = TypeVar("Decided", Compiled, Rejected)
-
-
-def free_of_charge(answer: Decided) -> Decided:
+def free_of_charge(answer: Compiled | Rejected) -> Compiled | Rejected:
     """The answer for who had it made by somebody else: that one pays for all."""
-    cost = None if answer.cost is None else _free(answer.cost)
-    changes = {"cost": cost, "cache": "hit"} if isinstance(answer, Compiled) else {"cost": cost}
-    return answer.model_copy(update=changes)
+    if isinstance(answer, Compiled):
+        return answer.model_copy(update={"cost": _free(answer.cost), "cache": "hit"})
+    return answer if answer.cost is None else answer.model_copy(update={"cost": _free(answer.cost)})
 
 
 def _free(cost: CompileCost) -> CompileCost:
