@@ -219,8 +219,8 @@ def _spells(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozense
 
 def _check_agreement(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int], path: str) -> None:
     for index, data in enumerate(token_bytes):
-        # The engine keeps 0xFF for itself and hides tokens that begin with it; UTF-8 has no such byte.
-        if index in special or data.startswith(b"\xff"):
+        # The engine has a name of its own for padding. It keeps 0xFF for itself and hides tokens that begin with it.
+        if data.startswith(b"\xff") or (not data and index in special):
             continue
         if engine.decode_bytes([index]) != data:
             raise TokenizerError(f"token {index} is {data[:80]!r} to us and something else to the engine", path=path)
