@@ -45,6 +45,9 @@ def string_language(flat: Formula, making: Making) -> Language:
 
     Simplified: a finite list of strings is `Among`, which is never empty. Raises `ExpansionSpentError`.
     """
+    if isinstance(flat, InFormat) and flat.positive:
+        # The dearest of the common wishes, and as simple as it gets.
+        return _format(flat.name, making, positive=True)
     return simplified(_language(flat, making), making.spending)
 
 

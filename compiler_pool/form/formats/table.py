@@ -8,11 +8,12 @@ from types import MappingProxyType
 from typing import Final
 
 from compiler_pool.form.formats.calendar import date, date_time, duration, time
+from compiler_pool.form.formats.ecma_regex import ecma_regex
 from compiler_pool.form.formats.mailbox import email, wider_idn_email
 from compiler_pool.form.formats.network import hostname, ipv4, ipv6, uuid, wider_idn_hostname
 from compiler_pool.form.formats.pointers import json_pointer, relative_json_pointer
 from compiler_pool.form.formats.resource import iri, iri_reference, uri, uri_reference, uri_template
-from compiler_pool.form.languages import EVERY_STRING, Language
+from compiler_pool.form.languages import Language
 
 
 class Fit(Enum):
@@ -47,7 +48,7 @@ _FORMATS: Final[Mapping[str, tuple[Fit, Callable[[], Language]]]] = MappingProxy
         "iri": (Fit.EXACT, iri),
         "iri-reference": (Fit.EXACT, iri_reference),
         "json-pointer": (Fit.EXACT, json_pointer),
-        "regex": (Fit.WIDER, lambda: EVERY_STRING),
+        "regex": (Fit.NARROWER, ecma_regex),
         "relative-json-pointer": (Fit.EXACT, relative_json_pointer),
         "time": (Fit.EXACT, time),
         "uri": (Fit.EXACT, uri),

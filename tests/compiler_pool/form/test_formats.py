@@ -5,16 +5,23 @@ from random import Random
 import pytest
 
 from compiler_pool.form.formats.table import Fit, format_language
+from compiler_pool.form.simplifying import simplified
 from gateway.validation.formats.table import FORMATS
 from registry.algebra.format_samples import format_samples
 from registry.keywords import KNOWN_FORMATS
-from tests.compiler_pool.form.walks import mutated, run_of, walk
+from tests.compiler_pool.form.walks import mutated, run_of, spending, walk
 
 
 def test_every_format_that_the_validator_asserts_is_known() -> None:
     assert set(FORMATS) == set(KNOWN_FORMATS)
     for name in FORMATS:
         assert isinstance(format_language(name).fit, Fit)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_a_format_is_as_simple_as_it_gets(name: str) -> None:
+    language = format_language(name).language
+    assert simplified(language, spending()) == language
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
