@@ -1,23 +1,24 @@
 """The compile of one canonical contract for one tokenizer: lower, compile, try. Runs in a killable child."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
-from compiler_pool.blame import blame
 from compiler_pool.forcing import with_safe_forcing, without_forcing
+from compiler_pool.kinds.kind_grammar import kind_grammar
 from compiler_pool.lowering.lower import lower
-from compiler_pool.lowering.outcome import Refused
+from compiler_pool.lowering.outcome import Lowered, Refused
+from compiler_pool.schema_grammar import schema_grammar
 from compiler_pool.tokenizer import BoundTokenizer
-from compiler_pool.trial import CompileFailed, Passed, TrialFailed, TrialOutcome, compile_error, try_grammar
-from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
+from compiler_pool.trial import CompileFailed, Passed, TrialFailed, TrialOutcome, try_grammar
+from policy.enforcement import EnforcementPolicy, ReportEntry
 from policy.limits import LimitClass, TrialBudget
 from policy.rejection import Rejection, RejectionCode
 from registry.canonical import read_canonical
 from registry.contract import ContractKind, JsonValue
 from registry.errors import ContractRejectedError
-from registry.pointers import join
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ _TRIAL_MESSAGES: Mapping[str, str] = MappingProxyType(
     {
         "engine_limit": "the grammar compiles, but runs into the engine's limits while generating; simplify it",
         "dead_end": "generation can come to a point from which no valid value can be finished",
+        "special_token": "the grammar names a special token that this tokenizer's declaration does not grant",
         "first_mask_too_slow": "the grammar takes too long to begin generating",
         "step_too_slow": "the grammar takes too long at some step of generating",
     }
@@ -63,9 +65,12 @@ def compile_contract(
 ) -> Compilation:
     """Compile one contract. Deterministic but for times, and for trials that fail on time."""
     started = time.thread_time()
-    if kind != ContractKind.JSON_SCHEMA:
-        message = f"contracts of kind {kind!r} are not compiled yet"
+    if kind not in {known.value for known in ContractKind}:
+        message = f"contracts of kind {kind!r} are not known"
         return _refused([Rejection(code=RejectionCode.UNSUPPORTED_KIND, message=message)], (), started)
+    if kind != ContractKind.JSON_SCHEMA:
+        attempt = partial(kind_grammar, ContractKind(kind), canonical_text, limits=limits, policy=policy)
+        return _compile_kind(attempt, tokenizer, limits, started)
     try:
         schema = read_canonical(canonical_text)
     except ContractRejectedError as error:
@@ -73,43 +78,69 @@ def compile_contract(
     return _compile_schema(schema, tokenizer, policy, limits, started)
 
 
+def _compile_kind(
+    attempt: Callable[..., Lowered | Refused], tokenizer: BoundTokenizer, limits: LimitClass, started: float
+) -> Compilation:
+    """Schemas inside by the engine's own compiler first, like whole ones; the rest of the grammar is the same."""
+    lowered = attempt()
+    grammar, outcome = "", None
+    if isinstance(lowered, Lowered):
+        grammar, outcome = _tried(lowered.grammar, tokenizer, limits)
+        if "%json" in lowered.grammar and not isinstance(outcome, Passed):
+            lowered = attempt(may_be_native=False)
+            if isinstance(lowered, Lowered):
+                grammar, outcome = _tried(lowered.grammar, tokenizer, limits)
+    lower_seconds = time.thread_time() - started
+    if isinstance(lowered, Refused):
+        return replace(_refused(lowered.rejections, lowered.report, started), lower_seconds=lower_seconds)
+    match outcome:
+        case Passed():
+            return _compiled(grammar, lowered.report, outcome, lower_seconds - _seconds(outcome), started)
+        case CompileFailed() | TrialFailed():
+            rejection = _refusal(outcome, limits.trial)
+            return replace(_refused([rejection], lowered.report, started), lower_seconds=lower_seconds)
+        case None:
+            raise AssertionError(lowered)
+
+
+def _seconds(passed: Passed) -> float:
+    return passed.compile_seconds + passed.trial_seconds
+
+
 def _compile_schema(
     schema: JsonValue, tokenizer: BoundTokenizer, policy: EnforcementPolicy, limits: LimitClass, started: float
 ) -> Compilation:
-    lowered = lower(schema, limits=limits.contract, policy=policy)
-    lower_seconds = time.thread_time() - started
-    if isinstance(lowered, Refused):
-        return _refused(lowered.rejections, lowered.report, started)
-    grammar, outcome = _tried(lowered.grammar, tokenizer, limits)
-    if isinstance(outcome, CompileFailed) and outcome.is_counting:
-        # Where schemas meet (`allOf`, references) only the engine sees which members are optional in the end.
-        lowered = lower(schema, limits=limits.contract, policy=policy, counts_properties=False)
-        if isinstance(lowered, Refused):
-            return _refused(lowered.rejections, lowered.report, started)
-        grammar, outcome = _tried(lowered.grammar, tokenizer, limits)
+    """By the engine's own schema compiler where that is exact, which starts quickest; else by the intermediate form."""
+    native = lower(schema, limits=limits.contract, policy=replace(policy, allow_checked_after=False))
+    if isinstance(native, Lowered):
+        lower_seconds = time.thread_time() - started
+        grammar, outcome = _tried(native.grammar, tokenizer, limits)
+        if isinstance(outcome, Passed):
+            return _compiled(grammar, native.report, outcome, lower_seconds, started)
+    before = time.thread_time()
+    exact = schema_grammar(schema, limits=limits, policy=policy)
+    lower_seconds = time.thread_time() - before
+    if isinstance(exact, Refused):
+        return replace(_refused(exact.rejections, exact.report, started), lower_seconds=lower_seconds)
+    grammar, outcome = _tried(exact.grammar.text(), tokenizer, limits)
     match outcome:
         case Passed():
-            return CompiledContract(
-                grammar=grammar,
-                report=lowered.report,
-                lower_seconds=lower_seconds,
-                passed=outcome,
-                cpu_seconds=time.thread_time() - started,
-            )
-        case CompileFailed():
-            pointer = blame(
-                schema if isinstance(schema, dict) else {},
-                outcome,
-                attempt=lambda grammar: compile_error(grammar, tokenizer, engine=limits.engine),
-                limits=limits.contract,
-                policy=policy,
-            )
-            rejection = _engine_refusal(outcome, pointer)
-            report = tuple(_marked(entry, rejection) for entry in lowered.report)
-            return replace(_refused([rejection], report, started), lower_seconds=lower_seconds)
-        case TrialFailed():
-            rejection = _trial_refusal(outcome, limits.trial)
-            return replace(_refused([rejection], lowered.report, started), lower_seconds=lower_seconds)
+            return _compiled(grammar, exact.report, outcome, lower_seconds, started)
+        case CompileFailed() | TrialFailed():
+            rejection = _refusal(outcome, limits.trial)
+            return replace(_refused([rejection], exact.report, started), lower_seconds=lower_seconds)
+
+
+def _compiled(
+    grammar: str, report: tuple[ReportEntry, ...], passed: Passed, lower_seconds: float, started: float
+) -> CompiledContract:
+    return CompiledContract(
+        grammar=grammar,
+        report=report,
+        lower_seconds=lower_seconds,
+        passed=passed,
+        cpu_seconds=time.thread_time() - started,
+    )
 
 
 def _tried(grammar: str, tokenizer: BoundTokenizer, limits: LimitClass) -> tuple[str, TrialOutcome]:
@@ -122,9 +153,8 @@ def _tried(grammar: str, tokenizer: BoundTokenizer, limits: LimitClass) -> tuple
     return safe, outcome
 
 
-def _marked(entry: ReportEntry, rejection: Rejection) -> ReportEntry:
-    """The entry, as rejected if it is the very keyword that the engine refused."""
-    return replace(entry, status=KeywordStatus.REJECTED) if entry.pointer == rejection.pointer else entry
+def _refusal(failure: CompileFailed | TrialFailed, budget: TrialBudget) -> Rejection:
+    return _engine_refusal(failure) if isinstance(failure, CompileFailed) else _trial_refusal(failure, budget)
 
 
 def _trial_refusal(failure: TrialFailed, budget: TrialBudget) -> Rejection:
@@ -140,19 +170,12 @@ def _trial_refusal(failure: TrialFailed, budget: TrialBudget) -> Rejection:
     )
 
 
-def _engine_refusal(failure: CompileFailed, pointer: str) -> Rejection:
-    if failure.is_unsatisfiable:
-        message = "no value satisfies this schema"
-        return Rejection(code=RejectionCode.UNSATISFIABLE, message=message, pointer=pointer)
-    if "patternProperty" in failure.engine_words:
-        message = "two patterns can match the same property name; make them exclusive"
-        code, keyword = RejectionCode.UNSUPPORTED_KEYWORD, "patternProperties"
-        return Rejection(code=code, message=message, pointer=join(pointer, keyword), keyword=keyword)
+def _engine_refusal(failure: CompileFailed) -> Rejection:
     if failure.is_limit:
-        message = "this schema is too large for the grammar engine's limits; simplify it"
+        message = "this contract is too large for the grammar engine's limits; simplify it"
     else:
-        message = "the grammar engine does not take this schema"
-    return Rejection(code=RejectionCode.COMPILE_REFUSED, message=message, pointer=pointer)
+        message = "the grammar engine does not take this contract"
+    return Rejection(code=RejectionCode.COMPILE_REFUSED, message=message)
 
 
 def _refused(

@@ -22,8 +22,16 @@ from registry.pointers import tokens_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaForm:
+    """A pruned form whose texts the schema allows, but for what the report leaves to the validator."""
+
+    form: Form
+    report: tuple[ReportEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaGrammar:
-    """A grammar that generates only what the schema allows, but for what the report leaves to the validator."""
+    """That form as a grammar."""
 
     grammar: LarkGrammar
     report: tuple[ReportEntry, ...]
@@ -36,6 +44,14 @@ def schema_grammar(
 
     `prefix` goes before every name of the grammar.
     """
+    made = schema_form(schema, limits=limits, policy=policy)
+    if isinstance(made, Refused):
+        return made
+    return SchemaGrammar(grammar=write_form(made.form, prefix=prefix), report=made.report)
+
+
+def schema_form(schema: JsonValue, *, limits: LimitClass, policy: EnforcementPolicy) -> SchemaForm | Refused:
+    """The intermediate form of a canonical schema with its enforcement report."""
     ledger = Ledger(policy)
     keywords = schema if isinstance(schema, dict) else {}
     for keyword, value in keywords.items():
@@ -64,11 +80,7 @@ def schema_grammar(
     _note_inabilities(maker, Places(stripped, terms, root), stripped, ledger)
     if ledger.rejections:
         return Refused(rejections=ledger.rejections, report=ledger.report)
-    return _written(kept, ledger, prefix)
-
-
-def _written(form: Form, ledger: Ledger, prefix: str) -> SchemaGrammar:
-    return SchemaGrammar(grammar=write_form(form, prefix=prefix), report=ledger.report)
+    return SchemaForm(form=kept, report=ledger.report)
 
 
 def _solving(limits: LimitClass) -> SolverBudget:

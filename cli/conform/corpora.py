@@ -1,4 +1,4 @@
-"""Corpora as questions for conform: `python -m cli.conform.corpora suite|bench > questions.jsonl`.
+"""Corpora as questions for conform: `python -m cli.conform.corpora suite|formats|bench > questions.jsonl`.
 
 A question does not carry its expected answers: `cli.conform.score` reads them from the same corpus. Numbers keep the
 spelling they have there, because `2.0` as a keyword's value is a test of its own.
@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 DEFAULT_DRAFT = "draft2020-12"
+
+ANNOTATING = "format.json"
+"""The required tests that hold every format to be an annotation. Known formats are asserted here, so they are apart."""
 
 
 class CorpusMissingError(Exception):
@@ -51,7 +54,7 @@ def corpora_root() -> Path:
 
 
 def suite_cases(*, draft: str = DEFAULT_DRAFT, optional: bool = False) -> Iterator[CorpusCase]:
-    """The official JSON Schema test suite: the required tests, or the optional ones.
+    """The official JSON Schema test suite: the required tests but `ANNOTATING`, or the optional ones.
 
     Raises:
         CorpusMissingError: it is not there.
@@ -61,11 +64,33 @@ def suite_cases(*, draft: str = DEFAULT_DRAFT, optional: bool = False) -> Iterat
     if not paths:
         raise CorpusMissingError(f"no tests of {draft} below {root}; set SCHEMAGATE_CORPORA")
     for path in paths:
+        if path.name == ANNOTATING and not optional:
+            continue
         for index, group in enumerate(_load(path.read_text(encoding="utf-8"))):
             yield CorpusCase(
                 id=f"{draft}/{path.relative_to(root).as_posix()}#{index}",
                 schema=group["schema"],
                 instances=tuple((test["data"], test["valid"]) for test in group["tests"]),
+            )
+
+
+def format_cases(*, draft: str = DEFAULT_DRAFT) -> Iterator[CorpusCase]:
+    """The suite's tests of formats that are asserted, about strings alone.
+
+    Raises:
+        CorpusMissingError: they are not there.
+    """
+    root = corpora_root() / "json-schema-test-suite" / "tests" / draft / "optional" / "format"
+    paths = sorted(root.glob("*.json"))
+    if not paths:
+        raise CorpusMissingError(f"no tests of formats in {root}; set SCHEMAGATE_CORPORA")
+    for path in paths:
+        for index, group in enumerate(_load(path.read_text(encoding="utf-8"))):
+            strings = ((test["data"], test["valid"]) for test in group["tests"] if type(test["data"]) is str)
+            yield CorpusCase(
+                id=f"{draft}/optional/format/{path.name}#{index}",
+                schema=group["schema"] | {"type": "string"},
+                instances=tuple(strings),
             )
 
 
@@ -90,7 +115,7 @@ def bench_cases() -> Iterator[CorpusCase]:
 
 def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
     """What names a corpus on a command line."""
-    parser.add_argument("corpus", choices=("suite", "bench"))
+    parser.add_argument("corpus", choices=("suite", "formats", "bench"))
     parser.add_argument("--draft", default=DEFAULT_DRAFT, help="draft of the suite")
     parser.add_argument("--optional", action="store_true", help="the suite's optional tests instead of the required")
 
@@ -99,6 +124,8 @@ def named_cases(arguments: argparse.Namespace) -> Iterator[CorpusCase]:
     """The corpus that the arguments name."""
     if arguments.corpus == "bench":
         return bench_cases()
+    if arguments.corpus == "formats":
+        return format_cases(draft=arguments.draft)
     return suite_cases(draft=arguments.draft, optional=arguments.optional)
 
 

@@ -1,7 +1,8 @@
-"""Counts conform's answers against a corpus: `… | python -m cli.conform.score suite|bench`.
+"""Counts conform's answers against a corpus: `… | python -m cli.conform.score suite|formats|bench`.
 
 Ends with status 1 if an instance that the corpus calls invalid is generable under an accepted contract, which is the
-one thing that must not be.
+one thing that must not be. With `--after-validation` it is so only if the final validator passes it as well: under the
+policy `checked` the grammar may be wider than the contract, and an answer is what both let through.
 """
 
 import argparse
@@ -21,11 +22,14 @@ _MAX_LISTED = 40
 class Score:
     """What the answers amount to."""
 
+    after_validation: bool = False
     num_contracts: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     num_instances: int = 0
     num_all_right: int = 0
+    num_rightly_refused: int = 0
+    """Refused by a typed code, where no instance is valid."""
     invalid_generable: list[str] = field(default_factory=list)
     valid_not_generable: list[str] = field(default_factory=list)
     validator_disagrees: list[str] = field(default_factory=list)
@@ -37,6 +41,8 @@ class Score:
         self.verdicts[answer["verdict"]] += 1
         if answer["verdict"] != "accepted":
             self.refusals[f"{answer['verdict']}: {answer['code']}"] += 1
+            if answer["verdict"] == "rejected" and not any(expected) and answer["code"] == "unsatisfiable":
+                self.num_rightly_refused += 1
             return
         self.compile_ms.append(answer["compile_ms"])
         before = len(self.invalid_generable) + len(self.valid_not_generable)
@@ -44,7 +50,8 @@ class Score:
         for index, (instance, is_valid) in enumerate(zip(answer["instances"], expected, strict=True)):
             self.num_instances += 1
             name = f"{answer['id']} instance {index}"
-            if instance["generable"] and not is_valid:
+            is_let_through = instance["generable"] and not (self.after_validation and instance["valid"] is False)
+            if is_let_through and not is_valid:
                 self.invalid_generable.append(name)
             if is_valid and not instance["generable"]:
                 self.valid_not_generable.append(name)
@@ -60,6 +67,8 @@ class Score:
             ("contracts", self.num_contracts),
             ("accepted", accepted),
             ("  all instances right", self.num_all_right),
+            ("refused, and nothing is valid", self.num_rightly_refused),
+            ("right", self.num_all_right + self.num_rightly_refused),
             *((f"  {code}", count) for code, count in self.refusals.most_common()),
             ("instances of accepted contracts", self.num_instances),
             ("  invalid but generable", len(self.invalid_generable)),
@@ -75,9 +84,14 @@ class Score:
         return "\n".join(f"{name:<{width}}{count:>8}" for name, count in rows)
 
 
-def score(answers: Iterable[Mapping[str, Any]], expected: Mapping[str, tuple[bool, ...]]) -> Score:
+def score(
+    answers: Iterable[Mapping[str, Any]],
+    expected: Mapping[str, tuple[bool, ...]],
+    *,
+    after_validation: bool = False,
+) -> Score:
     """Count all answers."""
-    total = Score()
+    total = Score(after_validation=after_validation)
     for answer in answers:
         total.add(answer, expected[answer["id"]])
     return total
@@ -88,13 +102,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_corpus_arguments(parser)
     parser.add_argument("--list", action="store_true", help="name the instances that are not right")
+    parser.add_argument("--after-validation", action="store_true", help="count what the final validator passes")
     arguments = parser.parse_args()
     try:
         expected = {case.id: tuple(valid for _, valid in case.instances) for case in named_cases(arguments)}
     except CorpusMissingError as error:
         print(error, file=sys.stderr)
         return 2
-    total = score((json.loads(line) for line in sys.stdin), expected)  # noqa: TID251 - conform wrote it
+    total = score((json.loads(line) for line in sys.stdin), expected, after_validation=arguments.after_validation)  # noqa: TID251 - conform wrote it
     print(total.table())
     if arguments.list or total.invalid_generable:
         for title, names in (

@@ -28,7 +28,7 @@ from registry.contract import JsonValue
 from registry.parsing import parse_json
 from registry.text import value_text
 
-MAX_TRIES: Final = 200_000
+MAX_TRIES: Final = 20_000
 """Steps of one search, states and nodes together; past it the value counts as not found."""
 
 
@@ -46,6 +46,7 @@ class Speller:
         self._held: dict[tuple[Language, str], bool] = {}
         self._known: dict[tuple[NodeId, int], str | None] = {}
         self._open: set[tuple[NodeId, int]] = set()
+        self._was_cut = False
         self._literals: dict[str, str] = {}
         self._num_tries = 0
 
@@ -60,20 +61,22 @@ class Speller:
 
     def _node(self, number: NodeId, value: JsonValue) -> str | None:
         key = (number, id(value))
-        if key not in self._known:
-            if key in self._open:
-                return (
-                    None  # the alternatives come back to themselves: a text is found without this detour or not at all
-                )
-            self._open.add(key)
-            self._try()
-            found = next(self._texts(number, value), None)
-            self._open.discard(key)
-            if found is None and self._open:
-                # It may only have been refused because of what is under way.
-                return None
+        if key in self._known:
+            return self._known[key]
+        if key in self._open:
+            # The alternatives come back to themselves: a text is found without this detour, or not at all.
+            self._was_cut = True
+            return None
+        self._open.add(key)
+        self._try()
+        before, self._was_cut = self._was_cut, False
+        found = next(self._texts(number, value), None)
+        self._open.discard(key)
+        # What was refused because of a detour may be allowed where it is none.
+        if found is not None or not self._was_cut:
             self._known[key] = found
-        return self._known[key]
+        self._was_cut = before or self._was_cut
+        return found
 
     def _try(self) -> None:
         self._num_tries += 1
@@ -154,15 +157,17 @@ class Speller:
             if not left and here.is_final:
                 return texts
             for move in here.moves:
-                names = [move.names] if isinstance(move.names, str) else [name for name in value if name in left]
-                for name in names:
-                    if name not in left or not (isinstance(move.names, str) or self._holds(move.names, name)):
-                        continue
+                # Undeclared members come last, and their order among each other decides nothing.
+                name = move.names if isinstance(move.names, str) else next((one for one in value if one in left), None)
+                if name in left and (isinstance(move.names, str) or self._holds(move.names, name)):
                     text = self._node(move.value, value[name])
                     if text is not None:
                         found = go(move.target, left - {name}, (*texts, f"{spell_string(name)}:{text}"))
                         if found is not None:
                             return found
+            # A declared name has one place on each way: a member that is there is taken there.
+            if any(isinstance(move.names, str) and move.names in left for move in here.moves):
+                return None
             for target in here.skips:
                 found = go(target, left, texts)
                 if found is not None:
