@@ -44,7 +44,9 @@ class LimitsChoice(StrEnum):
 def conform_command(
     tokenizer: Annotated[
         Path | None,
-        typer.Option(exists=True, help="A tokenizer.json or a model directory; the default model's if left out."),
+        typer.Option(
+            exists=True, help="A model directory, a tokenizer.json, .gguf or .tiktoken file; else the default model's."
+        ),
     ] = None,
     policy: Annotated[
         PolicyChoice, typer.Option(help="strict: everything in the grammar. checked: the validator may help.")
