@@ -1,10 +1,13 @@
-"""The values of a goal one by one, where they are few: constants, booleans, null, some numbers and strings."""
+"""The values of a goal one by one, where they are few: constants, booleans, null, some numbers, strings and arrays."""
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, product
+from math import prod
+from typing import Final
 
+from compiler_pool.form.array_cases import ArrayCase, array_case
 from compiler_pool.form.cases import listed_values
 from compiler_pool.form.languages import NO_STRING, Among
 from compiler_pool.form.making import Goal, Making
@@ -17,9 +20,9 @@ from registry.algebra.formulas import (
     Any,
     Formula,
     InFormat,
-    ItemsAtMost,
     Matches,
     MembersAtMost,
+    Unsettled,
 )
 from registry.algebra.keyword_formulas import JsonType
 from registry.contract import JsonValue
@@ -32,18 +35,26 @@ _LIKELY_ENDLESS_FIRST = (
 )  # fmt: skip
 
 
-def finite_values(goal: Goal, making: Making, at_most: int) -> list[JsonValue] | None:
+MAX_CANDIDATES: Final = 4
+"""For each value that is asked for, so many are tried."""
+MAX_PLACES: Final = 8
+"""Of arrays that are listed."""
+MAX_DEPTH: Final = 3
+"""Of arrays within each other that are listed: a recursive one has no end."""
+
+
+def finite_values(goal: Goal, making: Making, at_most: int, *, depth: int = 0) -> list[JsonValue] | None:
     """All values that satisfy the goal, each once; `None` where they are more than `at_most`, or cannot be listed.
 
-    Exact: no value is missing and none is too many. Arrays and objects are listed only from constants, and where they
-    have to be empty. Raises `ExpansionSpentError`.
+    Exact: no value is missing and none is too many. Objects are listed only from constants, and where they have to be
+    empty. Raises `ExpansionSpentError`.
     """
     found: dict[str, JsonValue] = {}
     for json_type in _LIKELY_ENDLESS_FIRST:
         flat = making.flat(goal, json_type)
         if flat == FALSE:
             continue
-        candidates = _candidates(json_type, flat, making, at_most)
+        candidates = _candidates(json_type, flat, making, at_most, depth)
         if candidates is None:
             return [] if making.is_empty(goal) else None
         for value in candidates:
@@ -58,7 +69,9 @@ def finite_values(goal: Goal, making: Making, at_most: int) -> list[JsonValue] |
     return list(found.values())
 
 
-def _candidates(json_type: JsonType, flat: Formula, making: Making, at_most: int) -> Iterable[JsonValue] | None:
+def _candidates(
+    json_type: JsonType, flat: Formula, making: Making, at_most: int, depth: int
+) -> Iterable[JsonValue] | None:
     """Values among which are all for which the formula holds; `None` where they are not known to be few."""
     match json_type:
         case JsonType.NULL:
@@ -70,18 +83,49 @@ def _candidates(json_type: JsonType, flat: Formula, making: Making, at_most: int
         case JsonType.STRING:
             return _strings(flat, making)
         case JsonType.ARRAY | JsonType.OBJECT:
-            return _composed(json_type, flat, making)
+            texts, others = listed_values(flat, making.spending)
+            values: list[JsonValue] = [parse_json(text, max_bytes=1 << 26, max_nesting=512) for text in texts]
+            if others == FALSE:
+                return values
+            more = _arrays(others, making, at_most, depth) if json_type is JsonType.ARRAY else _empty_object(others)
+            return None if more is None else [*values, *more]
 
 
-def _composed(json_type: JsonType, flat: Formula, making: Making) -> Iterable[JsonValue] | None:
-    texts, others = listed_values(flat, making.spending)
-    values: list[JsonValue] = [parse_json(text, max_bytes=1 << 26, max_nesting=512) for text in texts]
-    if others == FALSE:
-        return values
-    parts = others.parts if isinstance(others, All) else (others,)
-    if json_type is JsonType.ARRAY:
-        return [*values, []] if ItemsAtMost(count=0) in parts else None
-    return [*values, {}] if MembersAtMost(count=0) in parts else None
+def _empty_object(flat: Formula) -> Iterable[JsonValue] | None:
+    parts = flat.parts if isinstance(flat, All) else (flat,)
+    return [{}] if MembersAtMost(count=0) in parts else None
+
+
+def _arrays(flat: Formula, making: Making, at_most: int, depth: int) -> Iterable[JsonValue] | None:
+    """The arrays of few places that take few values each."""
+    if depth >= MAX_DEPTH or any(isinstance(atom, Unsettled) for atom in _atoms(flat)):
+        return None
+    arrays: list[JsonValue] = []
+    for atoms in making.cases(flat):
+        case = array_case(atoms, making)
+        if case is None:
+            continue
+        places = _places(case, making, at_most, depth)
+        if places is None:
+            return None
+        for length in range(case.at_least, len(places) + 1):
+            if len(arrays) + prod(map(len, places[:length])) > MAX_CANDIDATES * at_most:
+                return None
+            arrays += map(list, product(*places[:length]))
+    return arrays
+
+
+def _places(case: ArrayCase, making: Making, at_most: int, depth: int) -> list[list[JsonValue]] | None:
+    """By place, the values that it takes, up to the last place that takes any."""
+    places: list[list[JsonValue]] = []
+    while case.at_most is None or len(places) < case.at_most:
+        values = finite_values(case.demand(len(places)), making, at_most, depth=depth + 1)
+        if values is None or len(places) == MAX_PLACES:
+            return None
+        if not values:
+            break
+        places.append(values)
+    return places
 
 
 def _strings(flat: Formula, making: Making) -> Iterable[JsonValue] | None:
