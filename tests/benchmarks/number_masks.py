@@ -60,7 +60,7 @@ def _formula(schema: dict[str, Any]) -> Formula:
 
 def _exact(schema: dict[str, Any]) -> str:
     rules = LarkRules()
-    body = number_body(number_set(_formula(schema), lambda _count: None), rules, name="n")
+    body = number_body(number_set(_formula(schema), lambda _count: None), rules, name="value")
     lines = [f'start: "[" n ("," n)* "]"\nn: {body}', *(f"{name}: {text}" for name, text in rules.entries())]
     return "\n".join(lines) + "\n"
 
