@@ -54,7 +54,7 @@ def _node(case: ArrayCase, making: Making) -> Node:
         elif case.some_equal:
             trackers.append(RepetitionTracker(placed))
         else:
-            distinct = None if trackers else _distinct(case, placed)
+            distinct = _distinct(case, placed, making)
             if distinct is not None:
                 return distinct
             if _num_memories(placed) <= MAX_MEMORIES:
@@ -87,21 +87,38 @@ def _refuse(trackers: list[ItemTracker], making: Making) -> None:
                 making.cannot("not", reason)
 
 
-def _distinct(case: ArrayCase, placed: PlacedValues) -> DistinctItems | None:
+def _distinct(case: ArrayCase, placed: PlacedValues, making: Making) -> DistinctItems | None:
     """The node of arrays whose places all take the same few values; None if the case is another."""
     places = placed.at if case.at_most is None or case.at_most > len(placed.at) - 1 else placed.at[: case.at_most]
-    if len(set(places)) != 1 or any(placed.takes_others):
+    if len(set(places)) != 1 or any(placed.takes_others) or case.excluded or len(case.counted) > 1:
         return None
-    texts = tuple(constant_text(placed.values[text]) for text in sorted(places[0]))
-    node = DistinctItems(texts=texts, at_least=case.at_least, at_most=case.at_most)
-    return node if can_tell_apart(len(texts), case.at_most) else None
+    found: set[str] = set()
+    for one in case.counted:
+        truths = {text: making.solver.truth.wanted(one.wanted, placed.values[text]) for text in places[0]}
+        if one.start > 0 or one.stop is not None or None in truths.values():
+            return None
+        found = {text for text, truth in truths.items() if truth}
+    if not can_tell_apart(len(places[0]), case.at_most, counts_found=bool(case.counted)):
+        return None
+    counted = case.counted[0] if case.counted else None
+    return DistinctItems(
+        texts=tuple(constant_text(placed.values[text]) for text in [*sorted(found), *sorted(places[0] - found)]),
+        at_least=case.at_least,
+        at_most=case.at_most,
+        num_found=len(found),
+        found_at_least=0 if counted is None else counted.at_least,
+        found_at_most=None if counted is None else counted.at_most,
+    )
 
 
-def can_tell_apart(num_values: int, at_most: int | None) -> bool:
-    """Whether so many values can be kept apart in one word: a bit for each, or a field for each item but the last."""
+def can_tell_apart(num_values: int, at_most: int | None, *, counts_found: bool = False) -> bool:
+    """Whether so many values can be kept apart in one word: a bit for each, or a field for each item but the last.
+
+    Only bits can be counted.
+    """
     if num_values <= MEMORY_BITS:
         return True
-    if at_most is None or num_values * at_most * (at_most - 1) // 2 > MAX_COMPARISONS:
+    if counts_found or at_most is None or num_values * at_most * (at_most - 1) // 2 > MAX_COMPARISONS:
         return False
     return (at_most - 1) * (num_values - 1).bit_length() <= MEMORY_BITS
 

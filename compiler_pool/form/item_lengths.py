@@ -1,6 +1,8 @@
-"""Whether a machine of items has an array of a length between two bounds."""
+"""Whether there is an array of a length between two bounds."""
 
 from collections.abc import Sequence
+
+from compiler_pool.form.nodes import DistinctItems
 
 
 def ends_within(finals: Sequence[bool], steps: Sequence[Sequence[int]], *, at_least: int, at_most: int | None) -> bool:
@@ -23,3 +25,12 @@ def ends_within(finals: Sequence[bool], steps: Sequence[Sequence[int]], *, at_le
         length = max(length + 1, at_least) if following == reached else length + 1
         reached = following
     return False
+
+
+def has_different_items(node: DistinctItems) -> bool:
+    """Whether there are enough different values for the least array."""
+    found = node.num_found if node.found_at_most is None else min(node.num_found, node.found_at_most)
+    longest = found + len(node.texts) - node.num_found
+    if node.at_most is not None:
+        longest = min(longest, node.at_most)
+    return node.found_at_least <= found and max(node.at_least, node.found_at_least) <= longest

@@ -78,11 +78,17 @@ class ItemMachine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistinctItems:
-    """Arrays of different values out of `texts`, each at most once, in any order."""
+    """Arrays of different values out of `texts`, each at most once, in any order.
+
+    `found_at_least` to `found_at_most` of them are out of the first `num_found` texts.
+    """
 
     texts: tuple[str, ...]
     at_least: int = 0
     at_most: int | None = None
+    num_found: int = 0
+    found_at_least: int = 0
+    found_at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

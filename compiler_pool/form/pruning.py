@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from compiler_pool.form.item_lengths import ends_within
+from compiler_pool.form.item_lengths import ends_within, has_different_items
 from compiler_pool.form.nodes import (
     AnyOf,
     DistinctItems,
@@ -90,8 +90,8 @@ def _has_text(node: Node, fruitful: set[NodeId]) -> bool:
             return not fruitful.isdisjoint(parts)
         case Items():
             return _shortened(node, fruitful) is not None
-        case DistinctItems(texts=texts, at_least=at_least, at_most=at_most):
-            return at_least <= (len(texts) if at_most is None else min(at_most, len(texts)))
+        case DistinctItems():
+            return has_different_items(node)
         case ItemMachine():
             return _has_array(node, fruitful)
         case MemberMachine(states=states):

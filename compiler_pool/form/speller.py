@@ -141,6 +141,9 @@ class Speller:
         texts = [by_value.get(value_text(item)) for item in value]
         if None in texts or len(set(texts)) < len(texts) or len(texts) < node.at_least:
             return
+        num_found = len(set(node.texts[: node.num_found]).intersection(texts))
+        if num_found < node.found_at_least or (node.found_at_most is not None and num_found > node.found_at_most):
+            return
         if node.at_most is None or len(texts) <= node.at_most:
             yield f"[{','.join(text for text in texts if text is not None)}]"
 

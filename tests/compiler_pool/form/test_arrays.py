@@ -138,6 +138,25 @@ def test_long_arrays_with_found_items_are_counted_both_ways() -> None:
         assert texts.generates(list[JsonValue](array)) == is_in
 
 
+def test_items_are_found_among_many_different_ones() -> None:
+    values = [*range(40)]
+    texts = FormTexts(
+        f'{{"type": "array", "items": {{"enum": {values}}}, "uniqueItems": true, "maxItems": 30,'
+        ' "contains": {"minimum": 30}, "minContains": 2, "maxContains": 3}'
+    )
+    assert not texts.inabilities
+    for array, is_in in (
+        ([30, 1, 39], True),
+        ([*range(27), 30, 31, 32], True),
+        ([*range(28), 30, 31, 32], False),
+        ([*range(28), 30, 31], True),
+        ([30, 1, 30], False),
+        ([1, 2, 39], False),
+        ([30, 31, 32, 33], False),
+    ):
+        assert texts.generates(list[JsonValue](array)) == is_in, array
+
+
 def test_a_hundred_items_are_counted_by_place_where_counts_of_both_kinds_meet() -> None:
     texts = FormTexts('{"type": "array", "contains": {"const": 1}, "minContains": 9, "maxItems": 90}')
     assert not texts.inabilities

@@ -185,6 +185,37 @@ def test_different_items_come_once_each_in_any_order(at_least: int, at_most: int
         assert generates(matcher, text(array)) == is_in, array
 
 
+@settings(max_examples=80, deadline=None)
+@given(
+    st.builds(
+        DistinctItems,
+        texts=st.sampled_from([tuple("01"), tuple("0123")]),
+        at_least=st.integers(0, 3),
+        at_most=bounds,
+        num_found=st.integers(0, 2),
+        found_at_least=st.integers(0, 2),
+        found_at_most=st.none() | st.integers(0, 2),
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_some_of_the_different_items_are_counted(node: DistinctItems, random: Random) -> None:
+    def is_in(array: tuple[str, ...]) -> bool:
+        num_found = sum(item in node.texts[: node.num_found] for item in array)
+        is_few = node.found_at_most is None or num_found <= node.found_at_most
+        is_different = len(set(array)) == len(array)
+        return is_different and has_length(node, array) and num_found >= node.found_at_least and is_few
+
+    form = form_of(node)
+    if form is None:
+        assert not any(map(is_in, arrays("".join(node.texts), 4)))
+        return
+    matcher = matcher_of(write_form(form).text())
+    for array in arrays("".join(node.texts), 4):
+        assert generates(matcher, text(array)) == is_in(array), array
+    for _ in range(3):
+        walk(matcher, random, longest=10)
+
+
 def test_sixty_three_values_are_told_apart_by_a_bit_each() -> None:
     values = tuple(str(number) for number in range(63))
     form = form_of(DistinctItems(texts=values, at_least=60))
