@@ -82,7 +82,7 @@ def test_refusals_name_the_keyword_in_the_callers_own_schema(tokenizer: Path) ->
             line("remote", {"items": {"$ref": "http://127.0.0.1:1/x.json"}}),
             line("guidance", {"x-guidance": {"lenient": True}}),
             line("cycle", {"$ref": "#"}),
-            line("regex", None, kind="regex", pattern="a+"),
+            line("regex", None, kind="regex", pattern="(?=a)"),
             line("twice", None, kind="json_schema", schema_text='{"type":"string","type":"integer"}'),
             line("deep", None, kind="json_schema", schema_text="[" * 100_000),
             line("pattern", {"properties": {"a": {"pattern": "(?=x)"}}}),
@@ -93,7 +93,7 @@ def test_refusals_name_the_keyword_in_the_callers_own_schema(tokenizer: Path) ->
     assert seen["remote"] == ("rejected", "remote_reference", "/items/$ref")
     assert seen["guidance"] == ("rejected", "reserved_keyword", "/x-guidance")
     assert seen["cycle"][:2] == ("rejected", "unguarded_ref_cycle")
-    assert seen["regex"] == ("rejected", "unsupported_kind", "")
+    assert seen["regex"] == ("rejected", "unsupported_regex", "")
     assert seen["twice"] == ("rejected", "duplicate_name", "/type")
     assert seen["deep"][:2] == ("rejected", "limit_exceeded")
     assert seen["pattern"] == ("rejected", "unsupported_regex", "/properties/a/pattern")

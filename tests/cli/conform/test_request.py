@@ -7,12 +7,14 @@ import pytest
 
 from cli.conform.request import (
     JsonInstance,
+    KindContract,
     LineRefusedError,
     SchemaContract,
     SchemaTextContract,
     TextInstance,
     read_request,
 )
+from registry.contract import ContractKind
 
 
 def test_a_line_names_a_contract_and_instances_exactly() -> None:
@@ -46,8 +48,11 @@ def test_raw_text_is_not_read_with_the_line() -> None:
             "/instances/0",
         ),
         (b'{"id":"a","contract":{"kind":"json_schema","schema":{}},"more":1}', "malformed_line", "/more"),
-        (b'{"id":"a","contract":{"kind":"regex","pattern":"a"}}', "unsupported_kind", ""),
-        (b'{"id":"a","contract":{"kind":"choice","choices":["a"]}}', "unsupported_kind", ""),
+        (b'{"id":"a","contract":{"kind":"xml","definition":"a"}}', "unsupported_kind", ""),
+        (b'{"id":"a","contract":{"kind":"regex"}}', "malformed_line", "/contract"),
+        (b'{"id":"a","contract":{"kind":"regex","choices":["a"]}}', "malformed_line", "/contract"),
+        (b'{"id":"a","contract":{"kind":"regex","pattern":"a","definition":"a"}}', "malformed_line", "/contract"),
+        (b'{"id":"a","contract":{"kind":"tool_set","definition":[{"a":1,"a":2}]}}', "duplicate_name", "/0/a"),
         (b'{"id":"a","contract":{"kind":"json_schema","schema":{"a":[{"b":1,"b":2}]}}}', "duplicate_name", "/a/0/b"),
         (b'{"id":"a","contract":{"kind":"json_schema","schema":{"const":"\\ud800"}}}', "lone_surrogate", "/const"),
         (b'{"id":"a","contract":{"kind":"json_schema","schema":{"const":NaN}}}', "non_finite_number", "/const"),
@@ -58,3 +63,12 @@ def test_a_line_that_asks_nothing_is_refused_by_name_and_place(line: bytes, code
     with pytest.raises(LineRefusedError) as refused:
         read_request(line)
     assert (refused.value.code, refused.value.pointer) == (code, pointer)
+
+
+@pytest.mark.parametrize("member", ["definition", "tools"])
+def test_a_contract_of_another_kind_is_about_texts_and_values_are_texts_as_they_are_written(member: str) -> None:
+    instances = [{"json": {"b": [1.0], "a": "x"}}, {"text": "y"}]
+    line = json.dumps({"contract": {"kind": "tool_set", member: []}, "instances": instances})
+    request = read_request(line.encode())
+    assert request.contract == KindContract(kind=ContractKind.TOOL_SET, value=[])
+    assert request.instances == (TextInstance(text='{"b":[1],"a":"x"}'), TextInstance(text="y"))
