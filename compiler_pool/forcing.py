@@ -33,13 +33,18 @@ def _may_be_read_otherwise(grammar: str, tokenizer: BoundTokenizer) -> bool:
     if not tokenizer.is_faithful:
         return True
     # Escapes are read wherever they stand, escaped backslashes too: a yes too many costs forced runs, never exactness.
-    plain = _ESCAPE.sub(_character, grammar)
+    plain = _with_pairs_joined(_ESCAPE.sub(_character, grammar))
     if not unicodedata.is_normalized("NFC", plain):
         return True
-    data = plain.encode(errors="surrogatepass")
+    data = plain.encode()
     if not tokenizer.missing_bytes.isdisjoint(data):
         return True
     return any(text in data for text in tokenizer.misread)
+
+
+def _with_pairs_joined(text: str) -> str:
+    """Escapes of JSON spell what lies past U+FFFF as two surrogates."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _character(escape: re.Match[str]) -> str:

@@ -22,7 +22,8 @@ from compiler_pool.tokenizers.vocabulary import MAX_TOKENS, EngineDocument, Engi
 _TEXT_BYTES: Final = frozenset({*range(0xC0), *range(0xC2, 0xF5)})
 """All that occur in UTF-8."""
 
-_SPACE_MARK: Final = "\u2581"
+_MARKS: Final = ("\u2581", *(f"<0x{byte:02X}>" for byte in range(256)), *(f"<0x{byte:02x}>" for byte in range(256)))
+"""How SentencePiece spells a space and bytes. Some models of it find them in text, too."""
 _PROBES: Final = (
     *(chr(code) for code in range(0x20, 0x7F)), "\t", "\n", "\r\n", " a", "a ", "a  b", "\n\n a\t", '{"Name": [1, 23]}',
     "\u00e9", "\u4e2d\u6587", "\U0001f600", "\x00\x1f\x7f", "A\u00e9 y\ufb01\u00a0\uff21",
@@ -54,7 +55,8 @@ class BoundTokenizer:
     missing_bytes: frozenset[int]
     """Bytes of UTF-8 that no single token spells: text that needs one may have no tokens."""
     misread: frozenset[bytes]
-    """Texts that the engine's split takes for something else: special tokens' names, and a mark that means a space."""
+    """Texts that the engine's split takes for something else: special tokens' names, and where they mean a space or a
+    byte, `▁` and `<0xNN>`."""
     is_faithful: bool
     """Whether the engine's split spells the text again, if that is in NFC and holds nothing misread and no missing
     byte. Where it does not, forced text would be offered as other text."""
@@ -208,8 +210,8 @@ def _is_refusal(error: BaseException) -> bool:
 
 def _misread(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int]) -> frozenset[bytes]:
     names = frozenset(token_bytes[index] for index in special if token_bytes[index])
-    marks_spaces = not _spells(engine, token_bytes, special, f"a{_SPACE_MARK}b")
-    return names | {_SPACE_MARK.encode()} if marks_spaces else names
+    marks = frozenset(mark.encode() for mark in _MARKS if not _spells(engine, token_bytes, special, f"a{mark}b"))
+    return names | marks
 
 
 def _spells(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int], text: str) -> bool:

@@ -129,6 +129,9 @@ def _scored(fields: _Fields) -> dict[str, Any]:
     normaliser = {"type": "Sequence", "normalizers": [_PREPEND_SPACE, _MARK_SPACES]} if has_prefix else _MARK_SPACES
     types = fields.integers("tokenizer.ggml.token_type")
     unknown = fields.texts("tokenizer.ggml.tokens")[types.index(_UNKNOWN)] if _UNKNOWN in types else None
+    joinable = {
+        piece: index for piece, index in pieces.items() if types[index] == _NORMAL
+    }  # text never joins to a byte
     return {
         "added_tokens": added,
         "normalizer": normaliser,
@@ -147,7 +150,7 @@ def _scored(fields: _Fields) -> dict[str, Any]:
             "fuse_unk": True,
             "unk_token": unknown,
             "vocab": _all_ids(pieces, added),
-            "merges": merges_by_score(pieces, scores, path=fields.path),
+            "merges": merges_by_score(joinable, scores, path=fields.path),
         },
     }
 

@@ -86,6 +86,17 @@ def test_a_vocabulary_without_space_prefix_has_another_normaliser(tmp_path: Path
     assert difference.part == "normaliser"
 
 
+def test_text_that_spells_a_byte_piece_never_joins_to_the_byte(tmp_path: Path) -> None:
+    fields = scored_fields()
+    pieces = ["<0", "x4", "1>", "x41>"]
+    fields["tokenizer.ggml.tokens"] += pieces
+    fields["tokenizer.ggml.scores"] += [1.0] * len(pieces)
+    fields["tokenizer.ggml.token_type"] += [NORMAL] * len(pieces)
+    tokenizer = load_tokenizer(write_gguf(tmp_path / "x.gguf", fields))
+    assert [tokenizer.token_bytes[index] for index in tokenizer.encode_exact(b"<0x41>")] == [b"<0", b"x41>"]
+    assert b"<0x41>" not in tokenizer.misread
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

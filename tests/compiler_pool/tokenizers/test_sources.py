@@ -97,6 +97,10 @@ def test_the_mark_of_spaces_is_misread_by_sentencepiece_only() -> None:
         assert {tokenizer.token_bytes[index] for index in tokenizer.end_ids} <= tokenizer.misread
 
 
+def test_the_spelling_of_a_byte_is_misread_where_the_model_finds_it_in_text() -> None:
+    assert {source for source in _SOURCES if b"<0x41>" in _tokenizer(source).misread} == {"unigram document"}
+
+
 def _published(name: str) -> Path:
     path = _SHARED / "tokenizers" / f"{name}.json"
     if not path.is_file():
