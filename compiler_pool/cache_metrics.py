@@ -3,8 +3,13 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from compiler_pool.cache_record import RecordFault
+from compiler_pool.second_tier import Operation, Silence
 
 _SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25)
+
+
+_STAYS = ("trial", "kept", "oversized")
+_LEASES = ("granted", "found", "late", "unanswered")
 
 
 class CacheMetrics:
@@ -52,8 +57,17 @@ class CacheMetrics:
         self._is_open = Gauge(
             "schemagate_compile_cache_circuit_open", "1 while the second tier counts as gone.", registry=registry
         )
+        # Known from the first scrape on, with and without a second tier.
         for fault in RecordFault:
-            self._discards.labels(fault.value)
+            self._discards.labels(fault)
+        for stay in _STAYS:
+            self._stays.labels(stay)
+        for operation in Operation:
+            self._seconds.labels(operation)
+            for why in Silence:
+                self._errors.labels(operation, why)
+        for result in _LEASES:
+            self._leases.labels(result)
 
     def looked(self, tier: str, *, is_hit: bool) -> None:
         """One look-up."""
@@ -61,18 +75,18 @@ class CacheMetrics:
 
     def discarded(self, fault: RecordFault) -> None:
         """An entry was found and not used."""
-        self._discards.labels(fault.value).inc()
+        self._discards.labels(fault).inc()
 
     def stayed(self, stay: str) -> None:
         """An entry was written, or was too large."""
         self._stays.labels(stay).inc()
 
-    def answered(self, operation: str, seconds: float) -> None:
+    def answered(self, operation: Operation, seconds: float) -> None:
         """The second tier answered."""
         self._seconds.labels(operation).observe(seconds)
         self._is_open.set(0)
 
-    def unanswered(self, operation: str, reason: str, *, is_open: bool) -> None:
+    def unanswered(self, operation: Operation, reason: Silence, *, is_open: bool) -> None:
         """It did not, or was not asked."""
         self._errors.labels(operation, reason).inc()
         self._is_open.set(is_open)

@@ -13,7 +13,8 @@ from compiler_pool.cache import CacheEntry
 from compiler_pool.cache_metrics import CacheMetrics
 from compiler_pool.cache_record import RecordFault, Unusable, open_record, seal_record
 from compiler_pool.frame import KeyRing
-from compiler_pool.redis_link import Operation, RedisLink, Silence, Unanswered
+from compiler_pool.redis_link import RedisLink, Unanswered
+from compiler_pool.second_tier import Operation, Silence
 
 _log = structlog.get_logger(__name__)
 

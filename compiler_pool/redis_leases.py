@@ -11,7 +11,8 @@ from typing import Final
 from compiler_pool.artifact import ArtifactAddress
 from compiler_pool.cache import CacheEntry
 from compiler_pool.redis_cache import RedisArtifactCache, name_of
-from compiler_pool.redis_link import Operation, RedisLink, Unanswered
+from compiler_pool.redis_link import RedisLink, Unanswered
+from compiler_pool.second_tier import Operation
 from compiler_pool.standing import Urgency
 
 _TAKE: Final = """

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -14,34 +13,10 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from compiler_pool.cache_metrics import CacheMetrics
 from compiler_pool.circuit import Circuit
+from compiler_pool.second_tier import Operation, Silence
 
 _MAX_CONNECTIONS: Final = 16
 """A command takes a connection for under a millisecond."""
-
-
-class Operation(StrEnum):
-    """What Redis is asked to do, as metrics call it."""
-
-    GET = "get"
-    PUT = "put"
-    KEEP = "keep"
-    DROP = "drop"
-    TAKE = "take"
-    RENEW = "renew"
-    RELEASE = "release"
-
-
-class Silence(StrEnum):
-    """Why there is no answer."""
-
-    OPEN = "open"
-    """Not asked: it failed a moment ago."""
-    TIMEOUT = "timeout"
-    CONNECTION = "connection"
-    REFUSED = "refused"
-    """It answered with an error: out of memory, read-only, no permission."""
-    WRONG_TYPE = "wrong_type"
-    """The name holds something that is not ours; says nothing of the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

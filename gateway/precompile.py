@@ -84,6 +84,8 @@ class Precompiler:
         self._waiting: dict[GovernedAlias, None] = {}
         self._has_work = asyncio.Event()
         self._swept: PoolIdentity | None = None
+        for outcome in Precompiled:
+            metrics.precompiles.labels(outcome=outcome)
 
     @property
     def num_waiting(self) -> int:

@@ -33,6 +33,8 @@ from tests.compiler_pool.running_pool import RunningPool, running_pool
 
 _COLD_IN_ROUND = 10
 _WARM_IN_ROUND = 100
+_KINDS = ("warm", "cold", "cold: in line", "cold: CPU")
+"""Times of the quiet tenant: of answers, and what of a cold one was waiting and what was the compile's own."""
 _SETTLE_SECONDS = 1.0
 _FLOOD_SECONDS = 5.0
 """For the flood's process to start and fill the line."""
@@ -92,7 +94,7 @@ async def flood(url: str, digest: str, num_open: int) -> None:
 
 async def measure(pool: RunningPool, digest: str, numbers: Iterator[int]) -> dict[str, list[float]]:
     """One round of the quiet tenant, milliseconds."""
-    taken: dict[str, list[float]] = {"warm": [], "cold": []}
+    taken: dict[str, list[float]] = {kind: [] for kind in _KINDS}
     warm = request('{"const":"warm"}', digest, "quiet")
     await pool.client.compile(warm)
     for _ in range(_WARM_IN_ROUND):
@@ -106,6 +108,8 @@ async def measure(pool: RunningPool, digest: str, numbers: Iterator[int]) -> dic
         outcome = await pool.client.compile(request(text, digest, "quiet"))
         taken["cold"].append((time.perf_counter() - started) * 1e3)
         assert isinstance(outcome, Compiled), outcome
+        taken["cold: in line"].append(outcome.cost.queue_ms)
+        taken["cold: CPU"].append(outcome.cost.cpu_ms)
     return taken
 
 
@@ -113,7 +117,7 @@ async def compare(arguments: argparse.Namespace) -> None:
     """Rounds in turns."""
     settings = {"SCHEMAGATE_POOL_TOKENIZERS": arguments.tokenizer} if arguments.tokenizer else {}
     results: dict[str, dict[str, list[float]]] = {
-        name: {"warm": [], "cold": []} for name in ("alone", "beside a flood")
+        name: {kind: [] for kind in _KINDS} for name in ("alone", "beside a flood")
     }
     numbers = iter(range(1_000_000))
     with tempfile.TemporaryDirectory() as directory:
@@ -135,11 +139,11 @@ async def compare(arguments: argparse.Namespace) -> None:
                     ends[name] += int(number)
                 await asyncio.sleep(_SETTLE_SECONDS)
             print(f"flood: {dict(ends)}; largest worker seen {most_bytes / 2**20:.0f} MiB")
-    for kind in ("warm", "cold"):
+    for kind in _KINDS:
         rows = [[quantiles(each[kind], n=100)[at] for at in (49, 98)] for each in results.values()]
         for name, row in zip(results, rows, strict=True):
-            print(f"{kind} {name:15} p50 {row[0]:8.2f}  p99 {row[1]:8.2f}  ({len(results[name][kind])} requests)")
-        print(f"{kind} ratio           p50 {rows[1][0] / rows[0][0]:8.2f}  p99 {rows[1][1] / rows[0][1]:8.2f}")
+            print(f"{kind:13} {name:14} p50 {row[0]:8.2f}  p99 {row[1]:8.2f}  ({len(results[name][kind])} requests)")
+        print(f"{kind:13} ratio          p50 {rows[1][0] / rows[0][0]:8.2f}  p99 {rows[1][1] / rows[0][1]:8.2f}")
 
 
 async def _add(into: dict[str, list[float]], pool: RunningPool, numbers: Iterator[int]) -> None:

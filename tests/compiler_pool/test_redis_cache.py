@@ -12,7 +12,8 @@ from compiler_pool.cache_metrics import CacheMetrics
 from compiler_pool.cache_record import RecordFault, seal_record
 from compiler_pool.frame import KeyRing
 from compiler_pool.redis_cache import Put, RedisArtifactCache, name_of
-from compiler_pool.redis_link import Answer, Operation, RedisLink, Silence, Unanswered
+from compiler_pool.redis_link import Answer, RedisLink, Unanswered
+from compiler_pool.second_tier import Operation, Silence
 from tests.compiler_pool.addresses import RING, an_address, an_entry
 from tests.redis_server import RedisServer, running_redis
 
