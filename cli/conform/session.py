@@ -9,10 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cli.conform.answer import ConformAnswer, ConformVerdict, InstanceAnswer, MaskTimes
+from cli.conform.form_spelling import FormSpelling, Spellings
 from cli.conform.lines import line_id
 from cli.conform.request import (
     ConformRequest,
     Instance,
+    KindContract,
     LineRefusedError,
     SchemaTextContract,
     TextInstance,
@@ -24,6 +26,7 @@ from cli.conform.wire import ContractAnswer, InstancesAnswer
 from compiler_pool.compiler import RefusedContract, compile_contract
 from compiler_pool.tokenizer import BoundTokenizer
 from gateway.validation.judge import Judge
+from gateway.validation.kinds.judges import DocumentJudge, prepare_judge
 from gateway.validation.verdict import Invalid, Unjudged, Valid, Verdict
 from inference_node.grammar import Prototype
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
@@ -33,6 +36,7 @@ from registry.contract import CanonicalContract, JsonValue
 from registry.errors import ContractRejectedError
 from registry.json_schema import read_json_schema
 from registry.parsing import parse_json
+from registry.reading import read_contract
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +100,22 @@ class Session:
         prototype = Prototype.build(settings.tokenizer, taken.grammar, settings.limits.engine)
         run = TrialRun(tokenizer=settings.tokenizer, prototype=prototype)
         run.start()
-        judge = Judge.prepare(taken.contract.text)
+        judge = prepare_judge(taken.contract.kind, taken.contract.text)
         serialiser = Serialiser(taken.contract.schema, judge.admits if isinstance(judge, Judge) else _admits_nothing)
-        instances = tuple(_try_instance(instance, run, judge, serialiser) for instance in taken.instances)
+        spellings = Spellings(serialiser, FormSpelling(taken.contract.schema, settings.limits, settings.policy))
+        instances = tuple(_try_instance(instance, run, judge, spellings) for instance in taken.instances)
         return InstancesAnswer(instances=instances, mask_us=MaskTimes.of(run.mask_us), first_mask_ms=run.first_mask_ms)
 
     def _read_contract(self, request: ConformRequest) -> CanonicalContract:
         limits = self._settings.limits.contract
+        if isinstance(request.contract, KindContract):
+            return read_contract(
+                request.contract.kind,
+                request.contract.value,
+                limits=limits,
+                policy=self._settings.policy,
+                documents=self._settings.documents,
+            )
         if isinstance(request.contract, SchemaTextContract):
             schema = parse_json(
                 request.contract.schema_text,
@@ -154,13 +167,16 @@ class Session:
         return ContractAnswer(answer=answer, num_instances=len(request.instances))
 
 
-def _try_instance(instance: Instance, run: TrialRun, judge: Judge | Unjudged, serialiser: Serialiser) -> InstanceAnswer:
+def _try_instance(
+    instance: Instance, run: TrialRun, judge: DocumentJudge | Unjudged, spellings: Spellings
+) -> InstanceAnswer:
     if isinstance(instance, TextInstance):
         data = instance.text.encode()
         is_generable = run.consumes(data)
         verdict = judge if isinstance(judge, Unjudged) else judge.judge(data)
     else:
-        is_generable = any(run.consumes(candidate) for candidate in serialiser.candidates(instance.value))
+        assert isinstance(judge, Judge | Unjudged), "only schemas are asked about values"
+        is_generable = any(run.consumes(candidate) for candidate in spellings.of(instance.value))
         verdict = judge if isinstance(judge, Unjudged) else judge.judge_value(instance.value)
     return InstanceAnswer(generable=is_generable, valid=_validity(verdict))
 
