@@ -1,10 +1,18 @@
 """Whether a language holds no string at all: exact, by looking for the shortest one."""
 
-from compiler_pool.form.languages import Among, Both, Either, Except, Language, Lengths, Matching
+from collections import deque
+from itertools import cycle
+from math import prod
+from typing import Final
+
+from compiler_pool.form.languages import Among, Both, Either, Except, Language, Lengths, Matching, both
 from compiler_pool.form.running import LanguageRun
 from compiler_pool.form.spending import ExpansionSpending
 from registry.algebra.alphabet import code_points
 from registry.pattern_syntax import Anchor, Characters, Choice, PatternNode, Repeat, Sequence
+
+MAX_CASES: Final = 16
+"""Ways to take one part of each union, that are looked at one by one."""
 
 
 def is_empty_language(language: Language, spending: ExpansionSpending) -> bool:
@@ -20,7 +28,9 @@ def is_empty_language(language: Language, spending: ExpansionSpending) -> bool:
             return all(is_empty_language(part, spending) for part in parts)
         case Except(part=Among()):
             return False
-        case Both() | Except():
+        case Both():
+            return _is_empty_conjunction(language, spending)
+        case Except():
             return _is_unreachable(language, spending)
 
 
@@ -41,17 +51,34 @@ def matches_nothing(tree: PatternNode) -> bool:
             return minimum > 0 and matches_nothing(node)
 
 
+def _is_empty_conjunction(language: Both, spending: ExpansionSpending) -> bool:
+    unions = [part for part in language.parts if isinstance(part, Either)]
+    if 0 < prod(len(union.parts) for union in unions) <= MAX_CASES and unions:
+        # One by one they are far smaller than all at once, and mostly the first will do.
+        others = [part for part in language.parts if part != unions[0]]
+        return all(is_empty_language(both(branch, *others), spending) for branch in unions[0].parts)
+    if any(isinstance(part, Lengths) for part in language.parts):
+        # Without a count to keep, there are far fewer states to see that nothing is there.
+        unbounded = both(*(part for part in language.parts if not isinstance(part, Lengths)))
+        if is_empty_language(unbounded, spending):
+            return True
+    return _is_unreachable(language, spending)
+
+
 def _is_unreachable(language: Language, spending: ExpansionSpending) -> bool:
     run = LanguageRun(language, spending)
+    if run.accepts(run.start):
+        return False
     seen = {run.start}
-    pending = [run.start]
-    # Depth first: of the texts that there are, any will do, and long ones are found soonest that way.
-    while pending:
-        states = pending.pop()
-        if run.accepts(states):
-            return False
-        for _, after in run.successors(states):
+    pending = deque(seen)
+    # The newest states lead to long texts soonest, the oldest to short ones: each kind alone can be far off.
+    for is_oldest in cycle((True, False, False, False)):
+        if not pending:
+            return True
+        for _, after in run.successors(pending.popleft() if is_oldest else pending.pop()):
+            if run.accepts(after):
+                return False
             if after not in seen:
                 seen.add(after)
                 pending.append(after)
-    return True
+    raise AssertionError(language)

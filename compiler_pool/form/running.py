@@ -10,7 +10,7 @@ from registry.algebra.alphabet import Alphabet
 from registry.algebra.automata import DEAD, Automaton, PatternTooLargeError, State, WordList, sets_of
 from registry.algebra.budgeting import BudgetSpentError, SolverBudget, Spending
 from registry.algebra.truth import Ternary, all_of, any_of, opposite
-from registry.pattern_syntax import Characters
+from registry.pattern_syntax import ANY, Characters, Choice, PatternNode, Repeat, Sequence
 
 MAX_POSITIONS: Final = 20_000
 """Of one pattern's automaton, its repeats written out."""
@@ -24,9 +24,13 @@ States: TypeAlias = tuple[State, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """The state at one place. From `endless` on, whatever follows is in that part, and from `over` on, nothing is."""
+    """The state at one place. From `endless` on, whatever follows is in that part, and from `over` on, nothing is.
+
+    An `open_end` is that of a search: what was found stays found.
+    """
 
     place: int
+    open_end: bool
     endless: State | None
     over: State | None
 
@@ -90,7 +94,7 @@ class LanguageRun:
 
     def is_over(self, states: States) -> bool:
         """Whether it is plain that no text of the language goes on from here."""
-        return _fate(self._gate, states) is False
+        return self._fate(self._gate, states) is False
 
     def accepts(self, states: States) -> bool:
         """Whether the text read so far is in the language."""
@@ -114,6 +118,23 @@ class LanguageRun:
                 return all(self._holds(inner, states) for inner in gates)
             case _Some(gates=gates):
                 return any(self._holds(inner, states) for inner in gates)
+
+    def _fate(self, gate: "_Gate", states: States) -> Ternary:
+        """Whether all continuations of the text read so far are in the language, or none is; `None`: that is open."""
+        match gate:
+            case _Place(place=place, open_end=open_end, endless=endless, over=over):
+                state = states[place]
+                if state == DEAD or (over is not None and state >= over):
+                    return False
+                if open_end and self._automata[place].accepts(state):
+                    return True
+                return True if endless is not None and state >= endless else None
+            case _Not(gate=inner):
+                return opposite(self._fate(inner, states))
+            case _Every(gates=gates):
+                return all_of(self._fate(inner, states) for inner in gates)
+            case _Some(gates=gates):
+                return any_of(self._fate(inner, states) for inner in gates)
 
 
 def members(texts: Iterable[str], language: Language, spending: ExpansionSpending) -> tuple[str, ...]:
@@ -181,28 +202,26 @@ def _gate(language: Language, places: Mapping[Language, int]) -> _Gate:
             return _Some(gates=tuple(_gate(part, places) for part in parts))
         case Except(part=part):
             return _Not(gate=_gate(part, places))
-        case Lengths(maximum=None):
-            return _Place(place=places[language], endless=language.minimum + 1, over=None)
-        case Lengths(maximum=int() as maximum):
-            return _Place(place=places[language], endless=None, over=maximum + 2)
+        case Lengths(minimum=minimum, maximum=None):
+            return _Place(place=places[language], open_end=False, endless=minimum + 1, over=None)
+        case Lengths():
+            return _Place(place=places[language], open_end=False, endless=None, over=_ceiling(language) + 1)
+        case Matching(tree=tree):
+            return _Place(place=places[language], open_end=_has_open_end(tree), endless=None, over=None)
+        case Among():
+            return _Place(place=places[language], open_end=False, endless=None, over=None)
+
+
+def _has_open_end(tree: PatternNode) -> bool:
+    match tree:
+        case Repeat(node=node, maximum=None):
+            return node == ANY
+        case Sequence(parts=(*_, last)):
+            return _has_open_end(last)
+        case Choice(branches=branches):
+            return all(map(_has_open_end, branches))
         case _:
-            return _Place(place=places[language], endless=None, over=None)
-
-
-def _fate(gate: _Gate, states: States) -> Ternary:
-    """Whether all continuations of the text read so far are in the language, or none is; `None`: that is open."""
-    match gate:
-        case _Place(place=place, endless=endless, over=over):
-            state = states[place]
-            if state == DEAD or (over is not None and state >= over):
-                return False
-            return True if endless is not None and state >= endless else None
-        case _Not(gate=inner):
-            return opposite(_fate(inner, states))
-        case _Every(gates=gates):
-            return all_of(_fate(inner, states) for inner in gates)
-        case _Some(gates=gates):
-            return any_of(_fate(inner, states) for inner in gates)
+            return False
 
 
 def _leaves(language: Language) -> Iterator[Matching | Among | Lengths]:

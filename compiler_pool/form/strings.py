@@ -37,7 +37,9 @@ def string_nodes(flat: Formula, making: Making) -> list[Node]:
     language = string_language(flat, making)
     if isinstance(language, Among):
         return [Literals(texts=tuple(map(spell_string, language.texts)))]
-    return [] if is_empty_language(language, making.spending) else [Strings(contents=language)]
+    if not isinstance(flat, InFormat) and is_empty_language(language, making.spending):
+        return []
+    return [Strings(contents=language)]
 
 
 def string_language(flat: Formula, making: Making) -> Language:

@@ -109,7 +109,8 @@ def test_a_pattern_that_nobody_can_run_is_reported_and_left_out(pattern: str) ->
 @pytest.mark.parametrize(
     ("name", "positive", "is_reported"),
     [("date", True, False), ("date", False, False), ("email", True, False), ("email", False, True),
-     ("hostname", False, True), ("idn-email", True, True), ("idn-hostname", False, True), ("regex", True, False), ("regex", False, True)],
+     ("hostname", False, True), ("idn-email", True, True), ("idn-hostname", False, True),
+     ("regex", True, False), ("regex", False, True)],
 )  # fmt: skip
 def test_a_format_that_the_grammar_does_not_hold_exactly_is_reported(
     name: str,
