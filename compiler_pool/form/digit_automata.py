@@ -33,6 +33,15 @@ def explored(
 
     Raises `TooManyStatesError`.
     """
+    order, moves = reached(start, read, max_states=max_states, charge=charge)
+    finals = {number for number, state in enumerate(order) if is_final(state)}
+    return _minimal(*_live(moves, finals))
+
+
+def reached(
+    start: State, read: Callable[[State, str], State | None], *, max_states: int, charge: Callable[[int], None]
+) -> tuple[list[State], list[dict[str, int]]]:
+    """All states reached from one, and the moves of each. Raises `TooManyStatesError`."""
     numbers: dict[State, int] = {start: 0}
     order = [start]
     moves: list[dict[str, int]] = []
@@ -50,8 +59,7 @@ def explored(
                 order.append(target)
             found[character] = numbers[target]
         moves.append(found)
-    finals = {number for state, number in numbers.items() if is_final(state)}
-    return _minimal(*_live(moves, finals))
+    return order, moves
 
 
 def _live(moves: list[dict[str, int]], finals: set[int]) -> tuple[list[dict[str, int]], set[int]]:

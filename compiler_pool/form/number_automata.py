@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from compiler_pool.form.digit_automata import DigitAutomaton, explored
+from compiler_pool.form.digit_automata import DigitAutomaton, explored, reached
 from compiler_pool.form.number_readings import (
     BoundReading,
     BoundState,
@@ -38,28 +38,60 @@ def number_automaton(
 
     Raises `TooManyStatesError`, of the states before equivalent ones are made one.
     """
-    readings = [_Reading(part, spelling) for part, spelling in ranges if part.high is None or part.high > 0]
-    listed = ExceptionReading(tuple(digits_of(point) for point in points if point > 0))
-    if not readings and listed.start is None:
+    joint = _JointReading(ranges, points)
+    if joint.is_nothing:
         return DigitAutomaton(moves=({},), finals=frozenset())
+    return explored(joint.start, joint.read, joint.holds, max_states=max_states, charge=charge)
 
-    def read(state: _Joint, character: str) -> _Joint | None:
+
+def num_automaton_states(
+    ranges: Sequence[tuple[NumberRange, Spelling]],
+    points: Iterable[Fraction],
+    *,
+    max_states: int,
+    charge: Callable[[int], None],
+) -> int:
+    """How many states it takes before equivalent ones are made one, which costs as much again.
+
+    Raises `TooManyStatesError`.
+    """
+    joint = _JointReading(ranges, points)
+    if joint.is_nothing:
+        return 0
+    states, _ = reached(joint.start, joint.read, max_states=max_states, charge=charge)
+    return len(states)
+
+
+class _JointReading:
+    """All ranges at once, and the points."""
+
+    def __init__(self, ranges: Sequence[tuple[NumberRange, Spelling]], points: Iterable[Fraction]) -> None:
+        self._readings = [_Reading(part, spelling) for part, spelling in ranges if part.high is None or part.high > 0]
+        self._listed = ExceptionReading(tuple(digits_of(point) for point in points if point > 0))
+        self.is_nothing = not self._readings and self._listed.start is None
+
+    @property
+    def start(self) -> _Joint:
+        """Nothing is read."""
+        return (tuple(reading.start for reading in self._readings), self._listed.start)
+
+    def read(self, state: _Joint, character: str) -> _Joint | None:
+        """`None` if no number begins so."""
         found = tuple(
-            None if at is None else reading.read(at, character) for reading, at in zip(readings, state[0], strict=True)
+            None if at is None else reading.read(at, character)
+            for reading, at in zip(self._readings, state[0], strict=True)
         )
-        listing = listed.read(state[1], character)
+        listing = self._listed.read(state[1], character)
         if listing is not None and listing[1]:
             # Idle zeros: a listed number is written in one way.
             listing = None
         return None if listing is None and not any(found) else (found, listing)
 
-    def is_final(state: _Joint) -> bool:
-        return not listed.holds(state[1]) or any(
-            at is not None and reading.holds(at) for reading, at in zip(readings, state[0], strict=True)
+    def holds(self, state: _Joint) -> bool:
+        """Whether the text so far is a number of the set."""
+        return not self._listed.holds(state[1]) or any(
+            at is not None and reading.holds(at) for reading, at in zip(self._readings, state[0], strict=True)
         )
-
-    start: _Joint = (tuple(reading.start for reading in readings), listed.start)
-    return explored(start, read, is_final, max_states=max_states, charge=charge)
 
 
 class _Reading:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeAlias
 
 from compiler_pool.form.digit_automata import DigitAutomaton, TooManyStatesError
 from compiler_pool.form.making import Making
-from compiler_pool.form.number_automata import number_automaton
+from compiler_pool.form.number_automata import num_automaton_states, number_automaton
 from compiler_pool.form.number_caps import capped, is_of_integers, spelling_of
 from compiler_pool.form.number_sets import (
     NumberRange,
@@ -19,7 +19,7 @@ from compiler_pool.form.number_sets import (
     num_members,
     only,
 )
-from compiler_pool.form.number_texts import number_text
+from compiler_pool.form.number_texts import Spelling, number_text
 from compiler_pool.form.step_expressions import step_expressions
 
 MAX_LISTED: Final = 1_000
@@ -54,7 +54,10 @@ def step_way(values: NumberSet, charge: Callable[[int], None]) -> StepWay:
     if len(values.parts) == 1 and is_plain_multiples(values.parts[0]):
         return StepWay.MULTIPLES
     try:
-        signed_automata(values, max_digits=_ASSUMED_DIGITS, has_idle_zeros=True, charge=charge)
+        for spelled, points in _sides(values, _ASSUMED_DIGITS, has_idle_zeros=True):
+            num_automaton_states(
+                spelled, points, max_states=MAX_AUTOMATON_STATES, charge=lambda count: charge(count * _STEPS_PER_STATE)
+            )
     except TooManyStatesError:
         return StepWay.NONE
     return StepWay.AUTOMATON
@@ -81,24 +84,35 @@ def is_plain_multiples(part: NumberRange) -> bool:
 
 
 def signed_automata(
-    values: NumberSet, *, max_digits: int | None, has_idle_zeros: bool, charge: Callable[[int], None]
+    values: NumberSet, *, max_digits: int | None, has_idle_zeros: bool
 ) -> tuple[DigitAutomaton, DigitAutomaton]:
     """The texts of the numbers above zero, and those of the numbers below it without their sign.
 
-    Raises `TooManyStatesError`.
+    With at most 20 digits on sides without a bound, if `max_digits` is more. What it costs is charged for where the way
+    is chosen. Raises `TooManyStatesError`, but for no set whose way this is.
     """
+    max_digits = None if max_digits is None else min(max_digits, _ASSUMED_DIGITS)
+    automata = [
+        number_automaton(spelled, points, max_states=MAX_AUTOMATON_STATES, charge=lambda _count: None)
+        for spelled, points in _sides(values, max_digits, has_idle_zeros=has_idle_zeros)
+    ]
+    return automata[0], automata[-1]
+
+
+_Side: TypeAlias = tuple[list[tuple[NumberRange, Spelling]], list[Fraction]]
+
+
+def _sides(values: NumberSet, max_digits: int | None, *, has_idle_zeros: bool) -> list[_Side]:
+    """The set and its mirror image, with all ranges ended; one of them if they are the same."""
     points = [part.point for part in values.parts if part.point is not None]
     ranges = [capped(part, max_digits) for part in values.parts if part.point is None]
 
-    def made(sides: list[NumberRange], listed: list[Fraction]) -> DigitAutomaton:
-        spelled = [(side, spelling_of(side, max_digits, has_idle_zeros=has_idle_zeros)) for side in sides]
-        return number_automaton(
-            spelled, listed, max_states=MAX_AUTOMATON_STATES, charge=lambda count: charge(count * _STEPS_PER_STATE)
-        )
+    def side(parts: list[NumberRange], listed: list[Fraction]) -> _Side:
+        return [(part, spelling_of(part, max_digits, has_idle_zeros=has_idle_zeros)) for part in parts], listed
 
-    above = made(ranges, points)
     below, opposite = [mirrored(part) for part in ranges], [-point for point in points]
-    return above, above if (set(below), set(opposite)) == (set(ranges), set(points)) else made(below, opposite)
+    is_symmetric = (set(below), set(opposite)) == (set(ranges), set(points))
+    return [side(ranges, points)] + ([] if is_symmetric else [side(below, opposite)])
 
 
 def bearable(values: NumberSet, making: Making) -> NumberSet:

@@ -112,9 +112,7 @@ class _NumberWriting:
 
     def _automata(self, values: NumberSet) -> str:
         """The rules of an automaton for each sign, and zero."""
-        above, below = signed_automata(
-            values, max_digits=self._max_digits, has_idle_zeros=self._has_idle_zeros, charge=_uncharged
-        )
+        above, below = signed_automata(values, max_digits=self._max_digits, has_idle_zeros=self._has_idle_zeros)
         found = []
         if above.finals:
             found.append(self._states(f"{self._name}_p", above))
