@@ -5,6 +5,7 @@ what makes it right to follow some of the ways in which a formula can come true,
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NewType, TypeAlias
 
@@ -175,43 +176,50 @@ class Residuals:
                 return
 
     def _joined(self, parts: Iterable[Residual], join: _Join) -> Residual:
-        kept: dict[Residual, None] = {}
-        pending = [iter(parts)]
-        while pending:
-            for part in pending[-1]:
-                if part == join.decisive:
-                    return part
-                shape = self._shapes[part]
-                if isinstance(shape, join.shape):
-                    pending.append(iter(shape.parts))
-                    break
-                kept[part] = None
-            else:
-                pending.pop()
-        return self._settled(kept, join)
-
-    def _settled(self, kept: dict[Residual, None], join: _Join) -> Residual:
         """The parts joined. What a part alone decides within the others is decided there: `a` and (`a` or `b`) is `a`,
         `a` and (not `a` or `b`) is `a` and `b`."""
-        opposites = {self._opposites[part] for part in kept if part in self._opposites}
-        if not opposites.isdisjoint(kept):
-            return join.decisive
-        other = _OR if join is _AND else _AND
-        for part in kept:
-            shape = self._shapes[part]
-            if not isinstance(shape, other.shape):
-                continue
-            if not kept.keys().isdisjoint(shape.parts):
-                return self._settled({one: None for one in kept if one != part}, join)
-            if not opposites.isdisjoint(shape.parts):
-                left = self._joined((one for one in shape.parts if one not in opposites), other)
-                return self._joined((left if one == part else one for one in kept), join)
+        is_settled = False
+        kept: dict[Residual, None] = {}
+        while not is_settled:
+            kept = self._opened(parts, join)
+            opposites = {self._opposites[part] for part in kept if part in self._opposites}
+            if join.decisive in kept or not opposites.isdisjoint(kept):
+                return join.decisive
+            parts = [left for part in kept for left in self._decided(part, kept.keys(), opposites, join)]
+            is_settled = len(parts) == len(kept) and all(part in kept for part in parts)
         if len(kept) <= 1:
             return next(iter(kept), join.idle)
         numbers = tuple(sorted(kept))
         shape = join.shape(parts=numbers)
         known = self._known.get(shape)
         return self._add(shape, numbers) if known is None else known
+
+    def _opened(self, parts: Iterable[Residual], join: _Join) -> dict[Residual, None]:
+        """The parts, with those of parts that are joined in the same way; no more once one decides."""
+        kept: dict[Residual, None] = {}
+        for part in parts:
+            shape = self._shapes[part]
+            if isinstance(shape, join.shape):
+                kept.update(dict.fromkeys(shape.parts))
+            else:
+                kept[part] = None
+            if part == join.decisive:
+                break
+        return kept
+
+    def _decided(
+        self, part: Residual, beside: AbstractSet[Residual], opposites: AbstractSet[Residual], join: _Join
+    ) -> tuple[Residual, ...]:
+        """What is left of a part beside the others: itself mostly, nothing, or less."""
+        other = _OR if join is _AND else _AND
+        shape = self._shapes[part]
+        if not isinstance(shape, other.shape) or part == join.decisive:
+            return (part,)
+        if not beside.isdisjoint(shape.parts):
+            return ()
+        if opposites.isdisjoint(shape.parts):
+            return (part,)
+        return (self._joined((one for one in shape.parts if one not in opposites), other),)
 
     def _add(self, shape: _Shape, parts: tuple[Residual, ...] | None) -> Residual:
         self._spending.step()
