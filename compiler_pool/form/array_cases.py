@@ -84,7 +84,9 @@ class ArrayCase:
 
     def is_possible(self) -> bool:
         """Whether the counts leave any length."""
-        if self.at_most is not None and self.at_least > self.at_most:
+        # A count is a least length too; it is not made one, which would be counted once more.
+        least = max((one.start + one.at_least for one in self.counted), default=0)
+        if self.at_most is not None and max(self.at_least, least) > self.at_most:
             return False
         return all(one.at_most is None or one.at_least <= one.at_most for one in self.counted)
 
@@ -111,11 +113,7 @@ def array_case(atoms: Iterable[Formula], making: Making) -> ArrayCase | None:
         if case.some_equal:
             return None
         case.all_differ = False
-    elif case.some_equal:
-        if case.all_differ:
-            return None
-        case.at_least = max(case.at_least, 2)
-    return case
+    return None if case.some_equal and case.all_differ else case
 
 
 def _take(case: ArrayCase, atom: Formula, making: Making) -> None:
@@ -123,8 +121,8 @@ def _take(case: ArrayCase, atom: Formula, making: Making) -> None:
         case EachItem(start=start, stop=stop, wanted=wanted):
             case.ask(start, stop, wanted)
         case SomeItem(start=start, stop=stop, wanted=wanted):
-            case.at_least = max(case.at_least, start + 1)
             if stop == start + 1:
+                case.at_least = max(case.at_least, stop)
                 case.ask(start, stop, wanted)
             else:
                 case.counted.append(Counted(wanted=wanted, start=start, stop=stop, at_least=1))
@@ -133,7 +131,6 @@ def _take(case: ArrayCase, atom: Formula, making: Making) -> None:
         case ItemsAtMost(count=count, term=None):
             case.bound(count)
         case ItemsAtLeast(count=count, term=int() as term):
-            case.at_least = max(case.at_least, count)
             case.counted.append(Counted(wanted=Wants(term=term, positive=True), at_least=count))
         case ItemsAtMost(count=count, term=int() as term):
             case.counted.append(Counted(wanted=Wants(term=term, positive=True), at_most=count))

@@ -35,9 +35,12 @@ def _distributed(flat: Formula, spending: ExpansionSpending, limit: int) -> list
             _hold(len(cases), limit)
             return cases
         case All(parts=parts):
-            cases = [frozenset[Formula]()]
+            # All atoms at once: one after the other, a thousand of them would be looked at half a million times.
+            atoms = frozenset(part for part in parts if not isinstance(part, All | Any))
+            cases = [] if is_contradiction(atoms) else [atoms]
+            choices = [part for part in parts if isinstance(part, All | Any)]
             # The fewest branches first: what they contradict is gone before the others multiply it.
-            for part in sorted(parts, key=lambda part: len(part.parts) if isinstance(part, Any) else 0):
+            for part in sorted(choices, key=lambda part: len(part.parts) if isinstance(part, Any) else 0):
                 branches = _distributed(part, spending, limit)
                 spending.step(len(cases) * len(branches))
                 products = (case | branch for case in cases for branch in branches)
