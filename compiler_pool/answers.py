@@ -81,6 +81,11 @@ def kept_answer(entry: CacheEntry, ring: KeyRing) -> Compiled | Rejected | None:
     return free_of_charge(rejected)
 
 
+def is_deterministic(rejected: Rejected) -> bool:
+    """Whether the same contract is refused again, whatever the machine does: no reason is a limit in seconds."""
+    return not any((rejection.limit_name or "").endswith("_seconds") for rejection in rejected.rejections)
+
+
 def free_of_charge(answer: Compiled | Rejected) -> Compiled | Rejected:
     """The answer for who had it made by somebody else: that one pays for all."""
     if isinstance(answer, Compiled):

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterable
 
-from compiler_pool.answers import address_of, artifact_of, compiled, free_of_charge, kept_answer
+from compiler_pool.answers import address_of, artifact_of, compiled, free_of_charge, is_deterministic, kept_answer
 from compiler_pool.artifact import ArtifactAddress, ArtifactKey
 from compiler_pool.cache import CachedFrame, CachedRefusal, CacheEntry, SingleFlight
 from compiler_pool.engine import ENGINE, ENGINE_VERSION
@@ -175,8 +175,7 @@ class CompileService:
         self._metrics.compiled("rejected" if isinstance(compilation, Rejected) else "compiled", cost)
         if isinstance(compilation, Rejected):
             rejected = compilation.model_copy(update={"cost": cost})
-            # What was measured may come out otherwise the next time; only what cannot is remembered.
-            if not any(rejection.limit_name == "max_step_seconds" for rejection in rejected.rejections):
+            if is_deterministic(rejected):
                 refusal = CachedRefusal(answer=rejected.model_dump_json().encode(), cpu_ms=cost.cpu_ms)
                 await self._cache.put(address, refusal)
             return rejected
