@@ -76,6 +76,15 @@ def speaks_of(scope: Scope, name: str) -> bool:
     return held
 
 
+def name_of(atom: object) -> str | None:
+    """The one member that an atom speaks of."""
+    match atom:
+        case Has(name=name) | EachMember(scope=Named(name=name)) | SomeMember(scope=Named(name=name)):
+            return name
+        case _:
+            return None
+
+
 def atoms_of(flat: Formula) -> Iterator[Formula]:
     """All atoms, in order, those first that hold in any case."""
     pending = [flat]

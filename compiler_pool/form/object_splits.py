@@ -6,6 +6,7 @@ still open; alternatives by themselves are small. Several such choices are tried
 since apart they multiply.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +14,8 @@ from compiler_pool.form.making import Making
 from compiler_pool.form.member_domains import with_domains
 from compiler_pool.form.member_machines import member_machine
 from compiler_pool.form.member_rules import is_plain
-from compiler_pool.form.member_scopes import declared_names
+from compiler_pool.form.member_scopes import declared_names, name_of
+from compiler_pool.form.name_orders import gathered
 from compiler_pool.form.nodes import MemberMachine
 from compiler_pool.form.residuals import NEVER, Residual, Residuals
 from compiler_pool.form.spending import ExpansionSpending, ExpansionSpentError
@@ -56,8 +58,8 @@ class _Splitting:
             seen.add(residual)
             choices = [one for one in self._residuals.conjuncts(residual) if self._is_entangled(one)]
             if not choices:
-                self._add(self._machine(residual, self._making.spending))
-            elif not self._try(residual, choices):
+                self._add_whole(residual)
+            elif not self._is_worth_a_try(choices) or not self._try(residual):
                 pending.extend(reversed(self._parts(residual, choices)))
                 if len(pending) + len(self._found) > limit:
                     raise ExpansionSpentError("max_disjuncts", limit)
@@ -76,10 +78,24 @@ class _Splitting:
         if machine is not None:
             self._found.append(machine)
 
-    def _try(self, residual: Residual, choices: list[Residual]) -> bool:
-        """Whether one machine does, within what a try may cost."""
-        if len(choices) == 1 and len(self._residuals.disjuncts(choices[0])) > MAX_TRIED_BRANCHES:
-            return False
+    def _add_whole(self, residual: Residual) -> None:
+        """One machine, its members in the order of their schemas if that takes few states."""
+        near = gathered(self._names, self._connected(residual))
+        if near == self._names or not self._try(residual):
+            self._add(self._machine(residual, near, self._making.spending))
+
+    def _connected(self, residual: Residual) -> Iterator[list[str]]:
+        """For each choice the names that it speaks of."""
+        for conjunct in self._residuals.conjuncts(residual):
+            if self._residuals.literals(conjunct) != {conjunct}:
+                spoken_of = set(map(name_of, map(self._residuals.shape, self._residuals.literals(conjunct))))
+                yield [name for name in self._names if name in spoken_of]
+
+    def _is_worth_a_try(self, choices: list[Residual]) -> bool:
+        return len(choices) > 1 or len(self._residuals.disjuncts(choices[0])) <= MAX_TRIED_BRANCHES
+
+    def _try(self, residual: Residual) -> bool:
+        """Whether one machine does, members in the order of their schemas, within what a try may cost."""
         if self._num_steps_left <= 0:
             return False
         budget = replace(
@@ -90,7 +106,7 @@ class _Splitting:
         )
         trying = ExpansionSpending(budget)
         try:
-            machine = self._machine(residual, trying)
+            machine = self._machine(residual, self._names, trying)
         except ExpansionSpentError:
             return False
         finally:
@@ -101,11 +117,10 @@ class _Splitting:
         self._add(machine)
         return True
 
-    def _machine(self, residual: Residual, spending: ExpansionSpending) -> MemberMachine | None:
+    def _machine(self, residual: Residual, names: Sequence[str], spending: ExpansionSpending) -> MemberMachine | None:
         formula = self._residuals.formula(residual)
         mentioned = set(declared_names(formula))
-        names = [name for name in self._names if name in mentioned]
-        return member_machine(formula, names, self._making, spending)
+        return member_machine(formula, [name for name in names if name in mentioned], self._making, spending)
 
     def _is_entangled(self, residual: Residual) -> bool:
         """Whether it is a choice that speaks of the values of several members.
