@@ -124,7 +124,8 @@ EXACT: Final = {
     "places apart": '{"prefixItems": [{"type": "integer"}, {"type": "string"}], "items": false, "uniqueItems": true}',
     "a prefix beside different items": '{"prefixItems": [{"type": "string"}], "items": {"enum": [1, 2, "a"]},'
     ' "uniqueItems": true, "type": "array"}',
-    "one value shared": '{"prefixItems": [{"enum": [1, "a"]}, {"enum": [2, "a"]}], "items": false, "uniqueItems": true}',
+    "one value shared": '{"prefixItems": [{"enum": [1, "a"]}, {"enum": [2, "a"]}], "items": false,'
+    ' "uniqueItems": true}',
     "equal in few values": '{"prefixItems": [{"enum": [1, 2]}, true], "items": false, "not": {"uniqueItems": true}}',
     "different and found": '{"type": "array", "items": {"enum": [1, 2, "a"]}, "uniqueItems": true,'
     ' "contains": {"type": "integer"}, "maxContains": 1}',
