@@ -41,6 +41,8 @@ def closed(count: int, **keywords: Any) -> dict[str, Any]:
         (closed(40, dependentRequired={f"p{2 * at}": [f"p{2 * at + 1}"] for at in range(20)}), 80),
         (closed(40, dependentRequired={f"p{at}": ["p39"] for at in range(20)}), 90),
         (closed(40, dependentRequired={f"p{at}": [f"p{at + 1}"] for at in range(20)}), 80),
+        (closed(40, dependentRequired={f"p{at}": [f"p{39 - at}"] for at in range(20)}), 80),
+        (closed(40, dependentRequired={f"p{39 - at}": [f"p{at}"] for at in range(20)}), 80),
         (closed(10, anyOf=[{"required": [f"p{at}"]} for at in range(10)]), 21),
         (closed(10, oneOf=[{"required": [f"p{at}"]} for at in range(10)]), 21),
         (closed(10, **{"not": {"required": ["p1", "p7"]}}), 20),
