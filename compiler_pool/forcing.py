@@ -17,10 +17,12 @@ _ESCAPE: Final = re.compile(
     r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[xuU]\{([0-9A-Fa-f]{1,8})\})|\\"
 )
 _MAX_CODE_POINT: Final = 0x10FFFF
+_VOWELS_AND_FINALS: Final = range(0x1160, 0x1200)
+"""Of Hangul: letters that NFC joins to the one before."""
 
 
 def with_safe_forcing(grammar: str, tokenizer: BoundTokenizer) -> str:
-    """The grammar, with forcing left off if some literal of it could spell what the tokenizer reads otherwise."""
+    """The grammar, with forcing left off if some text of it could be one that the tokenizer reads otherwise."""
     return without_forcing(grammar) if _may_be_read_otherwise(grammar, tokenizer) else grammar
 
 
@@ -34,12 +36,22 @@ def _may_be_read_otherwise(grammar: str, tokenizer: BoundTokenizer) -> bool:
         return True
     # Escapes are read wherever they stand, escaped backslashes too: a yes too many costs forced runs, never exactness.
     plain = _with_pairs_joined(_ESCAPE.sub(_character, grammar))
-    if not unicodedata.is_normalized("NFC", plain):
+    # Only which characters there are is asked: forced text may be put together from pieces in any order.
+    characters = frozenset(plain)
+    if tokenizer.composes_text and not all(map(_stays_in_nfc, characters)):
         return True
-    data = plain.encode()
-    if not tokenizer.missing_bytes.isdisjoint(data):
+    if not tokenizer.missing_bytes.isdisjoint("".join(characters).encode()):
         return True
-    return any(text in data for text in tokenizer.misread)
+    return any(characters.issuperset(text) for text in tokenizer.misread)
+
+
+def _stays_in_nfc(character: str) -> bool:
+    """Whether NFC leaves it alone, whatever comes before: marks may join, and so do some letters of Hangul."""
+    return (
+        not unicodedata.category(character).startswith("M")
+        and ord(character) not in _VOWELS_AND_FINALS
+        and unicodedata.is_normalized("NFC", character)
+    )
 
 
 def _with_pairs_joined(text: str) -> str:

@@ -17,7 +17,7 @@ from compiler_pool.tokenizers.end_tokens import end_ids
 from compiler_pool.tokenizers.identity import IdentityParts
 from compiler_pool.tokenizers.longest_match import LongestMatch
 from compiler_pool.tokenizers.source import TokenizerSource, read_source
-from compiler_pool.tokenizers.vocabulary import MAX_TOKENS, EngineDocument, EngineRanks, EngineSource
+from compiler_pool.tokenizers.vocabulary import MAX_TOKENS, EngineDocument, EngineRanks, EngineSource, Vocabulary
 
 _TEXT_BYTES: Final = frozenset({*range(0xC0), *range(0xC2, 0xF5)})
 """All that occur in UTF-8."""
@@ -54,7 +54,7 @@ class BoundTokenizer:
     """Ids that no mask of a grammar may allow: special ones that are neither granted nor an end, and padding."""
     missing_bytes: frozenset[int]
     """Bytes of UTF-8 that no single token spells: text that needs one may have no tokens."""
-    misread: frozenset[bytes]
+    misread: frozenset[str]
     """Texts that the engine's split takes for something else: special tokens' names, and where they mean a space or a
     byte, `▁` and `<0xNN>`."""
     is_faithful: bool
@@ -62,6 +62,11 @@ class BoundTokenizer:
     byte. Where it does not, forced text would be offered as other text."""
     text_tokens: LongestMatch
     """Over what text may be made of; of several tokens with the same bytes, the lowest id."""
+
+    @property
+    def composes_text(self) -> bool:
+        """Whether it puts text into NFC before it splits it. Only told of a faithful one."""
+        return '"NFC"' in self.identity.normaliser
 
     @property
     def longest_first(self) -> Mapping[bytes, int]:
@@ -132,7 +137,7 @@ def load_tokenizer(path: Path) -> BoundTokenizer:
         granted=granted,
         withheld=special.difference(ends, granted.values()),
         missing_bytes=missing,
-        misread=_misread(engine, token_bytes, special),
+        misread=_misread(vocabulary, engine, token_bytes, special),
         is_faithful=vocabulary.keeps_text
         and all(
             _spells(engine, token_bytes, special, probe) for probe in _PROBES if missing.isdisjoint(probe.encode())
@@ -208,10 +213,11 @@ def _is_refusal(error: BaseException) -> bool:
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
-def _misread(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int]) -> frozenset[bytes]:
-    names = frozenset(token_bytes[index] for index in special if token_bytes[index])
-    marks = frozenset(mark.encode() for mark in _MARKS if not _spells(engine, token_bytes, special, f"a{mark}b"))
-    return names | marks
+def _misread(
+    vocabulary: Vocabulary, engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int]
+) -> frozenset[str]:
+    names = frozenset(name for name, index in vocabulary.names.items() if index in special)
+    return names.union(mark for mark in _MARKS if not _spells(engine, token_bytes, special, f"a{mark}b"))
 
 
 def _spells(engine: LLTokenizer, token_bytes: Sequence[bytes], special: frozenset[int], text: str) -> bool:

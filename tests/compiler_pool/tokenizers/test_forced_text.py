@@ -61,11 +61,11 @@ _TEXTS = st.lists(
 
 @pytest.mark.parametrize("source", _SOURCES)
 @settings(max_examples=120, deadline=None)
-@given(text=_TEXTS, seed=st.integers(0, 9), is_escaped=st.booleans())
-def test_masks_lead_to_the_forced_text(source: str, text: str, seed: int, *, is_escaped: bool) -> None:
+@given(text=_TEXTS, seed=st.integers(0, 9), cut=st.integers(1, 8), is_escaped=st.booleans())
+def test_masks_lead_to_the_forced_text(source: str, text: str, seed: int, cut: int, *, is_escaped: bool) -> None:
     tokenizer, choose = _tokenizer(source), random.Random(seed)
-    literal = json.dumps(text, ensure_ascii=is_escaped).replace("\x7f", "\\u007f")  # the engine takes no raw DEL
-    grammar = with_safe_forcing(f"start: {literal}", tokenizer)
+    parts = [text[:cut], text[cut:]] if len(text) > cut else [text]
+    grammar = with_safe_forcing(f"start: {' '.join(_literal(part, is_escaped) for part in parts)}", tokenizer)
     matcher = LLMatcher(tokenizer.engine, LLMatcher.grammar_from_lark(grammar), log_level=0)
     assert not matcher.is_error(), matcher.get_error()
     spelled: list[int] = []
@@ -75,3 +75,7 @@ def test_masks_lead_to_the_forced_text(source: str, text: str, seed: int, *, is_
         spelled.append(choose.choice(allowed))
         assert matcher.consume_token(spelled[-1]), (text, tokenizer.decode(spelled))
     assert tokenizer.decode(spelled) == text.encode()
+
+
+def _literal(text: str, is_escaped: bool) -> str:  # noqa: FBT001
+    return json.dumps(text, ensure_ascii=is_escaped).replace("\x7f", "\\u007f")  # the engine takes no raw DEL

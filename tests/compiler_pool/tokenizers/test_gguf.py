@@ -94,7 +94,7 @@ def test_text_that_spells_a_byte_piece_never_joins_to_the_byte(tmp_path: Path) -
     fields["tokenizer.ggml.token_type"] += [NORMAL] * len(pieces)
     tokenizer = load_tokenizer(write_gguf(tmp_path / "x.gguf", fields))
     assert [tokenizer.token_bytes[index] for index in tokenizer.encode_exact(b"<0x41>")] == [b"<0", b"x41>"]
-    assert b"<0x41>" not in tokenizer.misread
+    assert "<0x41>" not in tokenizer.misread
 
 
 @pytest.mark.parametrize(

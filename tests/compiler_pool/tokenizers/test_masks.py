@@ -1,5 +1,6 @@
 """Masks are as wide as the logits, and allow nothing that is not text or an end."""
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,15 +107,42 @@ def test_a_forced_byte_without_a_token_is_a_dead_end_not_another_text(tmp_path: 
     "grammar",
     [
         'start: "a<|im_end|>"',
-        'start: "e\u0301"',
-        r'start: "e\u0301"',
         r'start: "a\x3c|im_end|>"',
-        r"start: /\U00000065\u{301}/",
+        'start: "<|im_" "end|>"',
+        'start: /</ "|im_end|" />/',
     ],
 )
-def test_forcing_is_left_off_for_what_the_tokenizer_reads_otherwise(tmp_path: Path, grammar: str) -> None:
+def test_forcing_is_left_off_for_what_may_spell_a_special_token(tmp_path: Path, grammar: str) -> None:
     tokenizer = load_tokenizer(write_tokenizer(tmp_path / "t.json"))
     assert with_safe_forcing(grammar, tokenizer) != grammar
+    assert with_safe_forcing('start: "a < b"', tokenizer) == 'start: "a < b"'
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        'start: "e\u0301"',
+        r'start: "e\u0301"',
+        r"start: /\U00000065\u{301}/",
+        r"start: /e/ /\u{301}/",
+        'start: "\u212b"',
+        'start: "\u1100" "\u1161"',
+    ],
+)
+def test_forcing_is_left_off_for_what_composing_changes(tmp_path: Path, grammar: str) -> None:
+    composing = load_tokenizer(write_tokenizer(tmp_path / "n.json", tokenizer_document(normaliser={"type": "NFC"})))
+    assert with_safe_forcing(grammar, composing) != grammar
+    plain = load_tokenizer(write_tokenizer(tmp_path / "t.json"))
+    assert with_safe_forcing(grammar, plain) == grammar
+
+
+def test_only_marks_and_hangul_join_what_comes_before_them() -> None:
+    for code in range(0x110000):
+        parts = unicodedata.decomposition(chr(code)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            assert unicodedata.category(chr(int(parts[1], 16))).startswith("M"), hex(code)
+    for code in range(0xAC00, 0xD7A4):
+        assert all(0x1160 <= ord(part) < 0x1200 for part in unicodedata.normalize("NFD", chr(code))[1:])
 
 
 def test_forcing_is_left_off_around_the_mark_of_spaces_where_it_means_a_space(tmp_path: Path) -> None:
