@@ -23,6 +23,10 @@ _NUM_SIDE_THREADS: Final = 2
 """Repairs and judgements may compile, for as long as the slowest accepted contract takes. Never on a mask thread."""
 
 
+_TURN_SECONDS: Final = 0.001
+"""A line gives its thread to the next after so long: some thirty ordinary masks, or one slow one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fill:
     matcher: GrammarMatcher
@@ -61,7 +65,7 @@ class MaskFiller:
             line = self._lines.setdefault(matcher.prototype, deque())
             line.append(fill)
             if len(line) == 1:
-                self._threads.submit(self._run_next, matcher.prototype)
+                self._threads.submit(self._take_turn, matcher.prototype)
         return fill.seconds
 
     def is_quiet(self, matcher: GrammarMatcher) -> bool:
@@ -84,29 +88,39 @@ class MaskFiller:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._side_threads.shutdown(wait=False, cancel_futures=True)
 
-    def _run_next(self, prototype: Prototype) -> None:
-        with self._lock:
-            line = self._lines.get(prototype)
-        if line is None:  # closed
-            return
-        fill = line[0]
-        seconds, error = 0.0, None
-        try:
-            seconds = _fill(fill)
-        except Exception as caught:  # whoever waits for the row gets it
-            error = caught
-        with self._lock:
+    def _take_turn(self, prototype: Prototype) -> None:
+        ends_at = time.perf_counter() + _TURN_SECONDS
+        goes_on = True
+        while goes_on:
+            with self._lock:
+                line = self._lines.get(prototype)
+            if line is None:  # closed
+                return
+            fill = line[0]
+            seconds, error = 0.0, None
+            try:
+                seconds = _fill(fill)
+            except Exception as caught:  # whoever waits for the row gets it
+                error = caught
             # The line moves on before the future is done: who is woken by it finds the prototype quiet, or busy anew.
+            goes_on = self._has_next(prototype, line, is_turn_over=time.perf_counter() >= ends_at)
+            if error is None:
+                fill.seconds.set_result(seconds)
+            else:
+                fill.seconds.set_exception(error)
+
+    def _has_next(self, prototype: Prototype, line: deque[_Fill], *, is_turn_over: bool) -> bool:
+        """Take the fill that is done out of its line. Whether this thread goes on with the one behind it."""
+        with self._lock:
             line.popleft()
-            if self._lines.get(prototype) is line:
-                if line:
-                    self._threads.submit(self._run_next, prototype)
-                else:
-                    del self._lines[prototype]
-        if error is None:
-            fill.seconds.set_result(seconds)
-        else:
-            fill.seconds.set_exception(error)
+            if self._lines.get(prototype) is not line:  # closed
+                return False
+            if not line:
+                del self._lines[prototype]
+                return False
+            if is_turn_over:
+                self._threads.submit(self._take_turn, prototype)
+            return not is_turn_over
 
 
 def _fill(fill: _Fill) -> float:

@@ -32,8 +32,8 @@ class Held:
 
 
 @contextmanager
-def filler(tokenizer: BoundTokenizer) -> Iterator[MaskFiller]:
-    masks = MaskFiller(tokenizer, num_places=8, num_threads=2)
+def filler(tokenizer: BoundTokenizer, *, num_threads: int = 2) -> Iterator[MaskFiller]:
+    masks = MaskFiller(tokenizer, num_places=8, num_threads=num_threads)
     try:
         yield masks
     finally:
@@ -69,6 +69,22 @@ def test_a_lexer_is_quiet_once_the_last_mask_of_its_line_is_there(tokenizer: Bou
         held.release.set()
         filled.result(WAIT_SECONDS)
         assert masks.is_quiet(sibling)
+
+
+def test_after_a_slow_mask_the_thread_goes_to_another_line_first(tokenizer: BoundTokenizer) -> None:
+    slow, other = new_shelf(tokenizer), new_shelf(tokenizer)
+    first, second = Held(innocent(slow)), Held(innocent(slow))
+    with filler(tokenizer, num_threads=1) as masks:
+        ahead, behind = masks.start(first, 0), masks.start(second, 1)  # type: ignore[arg-type]
+        assert first.is_filling.wait(WAIT_SECONDS)
+        elsewhere = masks.start(innocent(other), 2)
+        first.release.wait(0.01)  # longer than a turn
+        first.release.set()
+        ahead.result(WAIT_SECONDS)
+        # The second of the slow line is held for good: had it come first, there would be no thread for the other line.
+        assert elsewhere.result(WAIT_SECONDS) >= 0
+        second.release.set()
+        behind.result(WAIT_SECONDS)
 
 
 def test_a_fill_that_raises_does_not_hold_up_its_line(tokenizer: BoundTokenizer) -> None:
