@@ -1,6 +1,5 @@
 """Masks are as wide as the logits, and allow nothing that is not text or an end."""
 
-import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -101,85 +100,3 @@ def test_a_forced_byte_without_a_token_is_a_dead_end_not_another_text(tmp_path: 
     matcher = _matcher(tokenizer, safe)
     assert set(_allowed(matcher, tokenizer)) <= set(tokenizer.end_ids)
     assert not matcher.is_accepting()
-
-
-@pytest.mark.parametrize(
-    "grammar",
-    [
-        'start: "a<|im_end|>"',
-        r'start: "a\x3c|im_end|>"',
-        'start: "<|im_" "end|>"',
-        'start: /</ "|im_end|" />/',
-    ],
-)
-def test_forcing_is_left_off_for_what_may_spell_a_special_token(tmp_path: Path, grammar: str) -> None:
-    tokenizer = load_tokenizer(write_tokenizer(tmp_path / "t.json"))
-    assert with_safe_forcing(grammar, tokenizer) != grammar
-    assert with_safe_forcing('start: "a < b"', tokenizer) == 'start: "a < b"'
-
-
-@pytest.mark.parametrize(
-    "grammar",
-    [
-        'start: "e\u0301"',
-        r'start: "e\u0301"',
-        r"start: /\U00000065\u{301}/",
-        r"start: /e/ /\u{301}/",
-        'start: "\u212b"',
-        'start: "\u1100" "\u1161"',
-    ],
-)
-def test_forcing_is_left_off_for_what_composing_changes(tmp_path: Path, grammar: str) -> None:
-    composing = load_tokenizer(write_tokenizer(tmp_path / "n.json", tokenizer_document(normaliser={"type": "NFC"})))
-    assert with_safe_forcing(grammar, composing) != grammar
-    plain = load_tokenizer(write_tokenizer(tmp_path / "t.json"))
-    assert with_safe_forcing(grammar, plain) == grammar
-
-
-def test_only_marks_and_hangul_join_what_comes_before_them() -> None:
-    for code in range(0x110000):
-        parts = unicodedata.decomposition(chr(code)).split()
-        if len(parts) == 2 and not parts[0].startswith("<"):
-            assert unicodedata.category(chr(int(parts[1], 16))).startswith("M"), hex(code)
-    for code in range(0xAC00, 0xD7A4):
-        assert all(0x1160 <= ord(part) < 0x1200 for part in unicodedata.normalize("NFD", chr(code))[1:])
-
-
-def test_forcing_is_left_off_around_the_mark_of_spaces_where_it_means_a_space(tmp_path: Path) -> None:
-    scored = load_tokenizer(write_gguf(tmp_path / "s.gguf", scored_fields()))
-    plain = load_tokenizer(write_tokenizer(tmp_path / "t.json"))
-    grammar = 'start: "a\u2581b"'
-    assert with_safe_forcing(grammar, plain) == grammar
-    assert with_safe_forcing(grammar, scored) != grammar
-    assert with_safe_forcing('start: "a b"', scored) == 'start: "a b"'
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"normalizer": {"type": "Lowercase"}},
-        {"normalizer": {"type": "NFKC"}},
-        {"normalizer": {"type": "Replace", "pattern": {"String": "~"}, "content": "-"}},
-        {
-            "normalizer": {
-                "type": "Sequence",
-                "normalizers": [{"type": "NFC"}, {"type": "Strip", "strip_left": True, "strip_right": True}],
-            }
-        },
-        {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}},
-        {
-            "pre_tokenizer": {
-                "type": "Sequence",
-                "pretokenizers": [
-                    {"type": "Split", "pattern": {"String": "~"}, "behavior": "Removed", "invert": False},
-                    {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True},
-                ],
-            }
-        },
-    ],
-)
-def test_nothing_is_forced_with_a_tokenizer_that_changes_text(tmp_path: Path, changes: dict[str, object]) -> None:
-    tokenizer = load_tokenizer(write_tokenizer(tmp_path / "t.json", tokenizer_document() | changes))
-    assert not tokenizer.is_faithful
-    assert with_safe_forcing('start: "plain"', tokenizer) != 'start: "plain"'
-    assert tokenizer.decode(tokenizer.encode_exact(b"A ~ b")) == b"A ~ b"
