@@ -52,7 +52,7 @@ class _FormWriter:
                     name = string_terminal(contents, self._rules)
                 case Numbers(values=values):
                     own = f"n{number}"
-                    name = number_body(values, self._rules, name=own, max_digits=self._max_digits)
+                    name = number_body(values, self._rules, name=own, max_digits=self._max_digits, has_idle_zeros=True)
                 case _:
                     name = self._rules.rule_name(f"n{number}")
                     self._pending.append(number)

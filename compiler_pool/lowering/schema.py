@@ -14,7 +14,7 @@ from compiler_pool.lowering.disjoint import DisjointnessProof
 from compiler_pool.lowering.idle import IN_PLACE, is_anything, is_idle
 from compiler_pool.lowering.numbers import BOUNDS, Number, as_number, integral_bounds, narrowed
 from compiler_pool.lowering.outcome import Ledger
-from compiler_pool.lowering.strings import engine_pattern, format_schema, needs_unicode_escape
+from compiler_pool.lowering.strings import engine_pattern, needs_unicode_escape
 from compiler_pool.lowering.values import inexact_bound, inexact_divisor, inexact_literal
 from policy.capability import LLGUIDANCE_1_9_1, KeywordUse, Plan, negotiate
 from policy.enforcement import EnforcementPolicy, KeywordStatus, Unknown
@@ -192,12 +192,9 @@ class SchemaPass:
 
     def _format(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
         pointer, name = join(draft.pointer, keyword), str(value)
-        schema = format_schema(name)
-        if schema is not None:
-            draft.together.append(schema)
-            self._enforced(pointer, keyword)
-        elif name in KNOWN_FORMATS:
-            self._ledger.unsupported(pointer, keyword, value, f"no exact expression for format {name!r}")
+        if name in KNOWN_FORMATS:
+            # The engine's own formats are wider or narrower than the standards they are named after.
+            self._ledger.unsupported(pointer, keyword, value, f"format {name!r} is written by the intermediate form")
         elif self._policy.unknown_format is Unknown.ANNOTATION:
             self._ledger.write(pointer, keyword, KeywordStatus.ANNOTATION)
         else:

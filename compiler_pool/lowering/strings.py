@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from compiler_pool.lowering.formats import FORMATS
 from registry.contract import JsonValue
 from registry.errors import UnsupportedPatternError
 from registry.full_match import full_match_tree
@@ -48,12 +47,6 @@ def _misread(characters: Characters) -> CodePointRanges:
     # Closed under union and intersection: what has U+0000 has `"` and `\\` as well.
     escapes_alike = not characters.classes and holds(characters, 0x22) and holds(characters, 0x5C)
     return () if escapes_alike else _NUL
-
-
-def format_schema(name: str) -> "JsonValue | None":
-    """A schema that holds strings, and nothing else, to the format; None where it has no exact expression."""
-    pattern = FORMATS.get(name)
-    return None if pattern is None else {"pattern": f"^(?:{pattern})$"}
 
 
 def needs_unicode_escape(value: JsonValue) -> bool:

@@ -119,16 +119,6 @@ def test_a_string_without_a_pattern_beside_names_has_short_escapes_only(inner: s
     assert generated(contract, '{"k":%s}') == {"", *_CHARACTERS} - _NEEDS_UNICODE_ESCAPE
 
 
-def test_a_format_and_a_pattern_together_let_no_other_escape_through() -> None:
-    contract = Contract(r'{"type":"string","format":"json-pointer","pattern":"^/[^\"\\\\]$"}')
-    assert generated(contract, "%s", "/") == set(_CHARACTERS) - {"\0", '"', "\\", "~"}
-
-
-def test_a_format_beside_names_has_short_escapes_only() -> None:
-    contract = Contract('{"properties":{"k":{"type":"string","format":"json-pointer"}},"required":["k"]}')
-    assert generated(contract, '{"k":%s}', "/") == {"", *_CHARACTERS} - _NEEDS_UNICODE_ESCAPE - {"~"}
-
-
 @pytest.mark.parametrize(
     ("schema", "pointer"),
     [(r'{"properties":{"\u0001":{"type":"integer"}},"patternProperties":{"^[\\x01x]$":{"minimum":4}}}',
