@@ -1,4 +1,4 @@
-"""The pool over HTTP: `GET /v1/identity`, `POST /v1/compile`, `/metrics`, `/healthz`, `/readyz`."""
+"""The pool over HTTP: `GET /v1/identity`, `POST /v1/compile`, `POST /v1/uses`, `/metrics`, `/healthz`, `/readyz`."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from compiler_pool.desk import Desk
 from compiler_pool.errors import DigestMismatchError, UnknownTokenizerError
-from compiler_pool.protocol import Busy, CompileAnswer, CompileRequest, PoolFault, Wire
+from compiler_pool.protocol import Busy, CompileAnswer, CompileRequest, PoolFault, UsesReport, Wire
 from compiler_pool.service import CompileService, Outcome
 from compiler_pool.settings import PoolSettings
 
@@ -57,6 +57,20 @@ def create_app(settings: PoolSettings) -> FastAPI:
             return _fault(body, 413 if body.code == "body_too_large" else 408)
         return _busy(_STARTING) if desk.service is None else await _compile(request, body, desk.service)
 
+    @app.post("/v1/uses")
+    async def count_uses(request: Request) -> Response:
+        body = await _read_body(request, settings)
+        if isinstance(body, PoolFault):
+            return _fault(body, 413 if body.code == "body_too_large" else 408)
+        if desk.service is None:
+            return _busy(_STARTING)
+        try:
+            report = UsesReport.model_validate_json(body)
+        except ValidationError as error:
+            return _malformed(error)
+        await desk.service.used(report)
+        return Response(status_code=204)
+
     return app
 
 
@@ -64,9 +78,7 @@ async def _compile(request: Request, body: bytes, service: CompileService) -> Re
     try:
         order = CompileRequest.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "body"
-        return _fault(PoolFault(code="malformed_request", message=f"{place}: {first['msg']}"), 400)
+        return _malformed(error)
     try:
         outcome = await _while_connected(request, service, order)
     except DigestMismatchError as error:
@@ -116,6 +128,12 @@ async def _read_body(request: Request, settings: PoolSettings) -> bytes | PoolFa
 
 def _answer(body: Wire) -> Response:
     return Response(body.model_dump_json(), media_type="application/json")
+
+
+def _malformed(error: ValidationError) -> Response:
+    first = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(map(str, first["loc"])) or "body"
+    return _fault(PoolFault(code="malformed_request", message=f"{place}: {first['msg']}"), 400)
 
 
 def _fault(fault: PoolFault, status: int) -> Response:

@@ -59,7 +59,7 @@ class MemoryArtifactCache:
 
     def __init__(self, *, max_bytes: int, refusal_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_bytes, self._refusal_seconds, self._clock = max_bytes, refusal_seconds, clock
-        self._entries: OrderedDict[ArtifactKey, tuple[CacheEntry, float]] = OrderedDict()
+        self._entries: OrderedDict[ArtifactKey, tuple[ArtifactAddress, CacheEntry, float]] = OrderedDict()
         self._num_bytes = 0
 
     @property
@@ -73,12 +73,17 @@ class MemoryArtifactCache:
         held = self._entries.get(key)
         if held is None:
             return None
-        entry, expires = held
+        _, entry, expires = held
         if self._clock() >= expires:
             self._drop(key)
             return None
         self._entries.move_to_end(key)
         return entry
+
+    def frame(self, key: ArtifactKey) -> tuple[ArtifactAddress, CachedFrame] | None:
+        """The artifact of that key and its address. Being asked so makes it no more recently used."""
+        held = self._entries.get(key)
+        return (held[0], held[1]) if held is not None and isinstance(held[1], CachedFrame) else None
 
     async def put(self, address: ArtifactAddress, entry: CacheEntry) -> None:
         """See `ArtifactCache`. An entry larger than the whole cache is not kept."""
@@ -88,7 +93,7 @@ class MemoryArtifactCache:
         if size > self._max_bytes:
             return
         expires = self._clock() + self._refusal_seconds if isinstance(entry, CachedRefusal) else float("inf")
-        self._entries[key] = (entry, expires)
+        self._entries[key] = (address, entry, expires)
         self._num_bytes += size
         while self._num_bytes > self._max_bytes:
             self._drop(next(iter(self._entries)))
@@ -96,7 +101,7 @@ class MemoryArtifactCache:
     def _drop(self, key: ArtifactKey) -> None:
         held = self._entries.pop(key, None)
         if held is not None:
-            self._num_bytes -= num_bytes_of(held[0])
+            self._num_bytes -= num_bytes_of(held[1])
 
 
 class SingleFlight(Generic[Answer]):

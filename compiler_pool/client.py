@@ -6,10 +6,19 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from compiler_pool.errors import PoolUnavailableError
-from compiler_pool.protocol import Busy, CompileAnswer, CompileOutcome, CompileRequest, PoolFault, PoolIdentity
+from compiler_pool.protocol import (
+    Busy,
+    CompileAnswer,
+    CompileOutcome,
+    CompileRequest,
+    PoolFault,
+    PoolIdentity,
+    UsesReport,
+)
 
 _GRACE_SECONDS = 1.0
 """Past a request's own deadline, for the answer to travel."""
+_USES_SECONDS = 5.0
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 
@@ -47,6 +56,19 @@ class PoolClient:
             return _read(Busy, response)
         fault = _read(PoolFault, response)
         raise PoolUnavailableError(f"the pool does not take the request: {fault.code}: {fault.message}")
+
+    async def report_uses(self, report: UsesReport) -> None:
+        """Tell how often artifacts were used that the pool was not asked for. Raises PoolUnavailableError."""
+        built = self._http.build_request(
+            "POST",
+            f"{self._base_url}/v1/uses",
+            content=report.model_dump_json().encode(),
+            headers={"content-type": "application/json"},
+            timeout=_USES_SECONDS,
+        )
+        response = await self._send(built)
+        if response.status_code != httpx.codes.NO_CONTENT:
+            raise PoolUnavailableError(f"uses answered {response.status_code}")
 
     async def _send(self, request: httpx.Request) -> httpx.Response:
         try:

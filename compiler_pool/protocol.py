@@ -1,4 +1,5 @@
-"""Wire types of the compiler pool: `GET /v1/identity`, `POST /v1/compile`, `/metrics`, `/healthz`, `/readyz`.
+"""Wire types of the compiler pool: `GET /v1/identity`, `POST /v1/compile`, `POST /v1/uses`, `/metrics`, `/healthz`,
+`/readyz`.
 
 `POST /v1/compile` answers 200 with one of four outcomes; only `compiled` and `rejected` are deterministic. A queue
 that is full answers 503 with `Retry-After` and a `Busy` body.
@@ -57,6 +58,15 @@ class CompileRequest(Wire):
     tenant_partition: str = Field(max_length=128)
     deadline_seconds: float = Field(gt=0, le=120)
     urgency: Literal["answer", "precompile"] = "answer"
+
+
+class UsesReport(Wire):
+    """How often a gateway has used artifacts that it keeps itself, by artifact key: what is worth its place in a tier
+    that all share shows there, and not where the pool is asked once."""
+
+    uses: dict[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], Annotated[int, Field(ge=1, le=1_000_000)]] = Field(
+        max_length=1_000
+    )
 
 
 class ReportEntryWire(Wire):

@@ -5,7 +5,9 @@ of times it was asked for again, for each KiB. What was asked for once has saved
 other processes find it and by that give it a worth. Governed contracts are everybody's, and always kept.
 """
 
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -32,28 +34,35 @@ class Stay(StrEnum):
 class _Tracked:
     num_asked: int = 0
     stay: Stay | None = None
+    given_at: float = 0.0
 
 
 class ReuseAdmission:
     """Counts who asks for what, least recently asked forgotten first, and says how long it may stay."""
 
-    def __init__(self, *, min_worth: float = MIN_WORTH) -> None:
-        self._min_worth = min_worth
+    def __init__(
+        self, *, renew_seconds: float, min_worth: float = MIN_WORTH, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._renew_seconds, self._min_worth, self._clock = renew_seconds, min_worth, clock
         self._tracked: OrderedDict[ArtifactKey, _Tracked] = OrderedDict()
 
-    def asked(self, key: ArtifactKey) -> None:
+    def asked(self, key: ArtifactKey, *, num_times: int = 1) -> None:
         """Somebody wants it; also told once for whoever made it elsewhere."""
-        self._of(key).num_asked += 1
+        self._of(key).num_asked += num_times
 
     def due(self, address: ArtifactAddress, entry: CacheEntry) -> Stay | None:
-        """The stay that the entry has earned and was not given yet."""
+        """The stay that the entry has earned and was not given yet, or that is to be given again: what is asked for
+        must not run out because it is asked for in another place."""
         tracked = self._of(address.key)
         stay = Stay.KEPT if self._is_worth_it(address, entry, tracked.num_asked) else Stay.TRIAL
-        return None if stay is tracked.stay or tracked.stay is Stay.KEPT else stay
+        if tracked.stay is Stay.KEPT:
+            return Stay.KEPT if self._clock() - tracked.given_at >= self._renew_seconds else None
+        return None if stay is tracked.stay else stay
 
     def given(self, key: ArtifactKey, stay: Stay | None) -> None:
         """What was written there has this stay now; None: nothing is there any more."""
-        self._of(key).stay = stay
+        tracked = self._of(key)
+        tracked.stay, tracked.given_at = stay, self._clock()
 
     def _is_worth_it(self, address: ArtifactAddress, entry: CacheEntry, num_asked: int) -> bool:
         saved_ms = entry.cpu_ms * (num_asked - 1)

@@ -26,6 +26,7 @@ from compiler_pool.protocol import (
     RejectionWire,
     TimedOut,
     TokenizerIdentity,
+    UsesReport,
 )
 from compiler_pool.redis_leases import Found
 from compiler_pool.shared_flight import Computed, Late, SharedFlight
@@ -105,6 +106,11 @@ class CompileService:
                 outcome = free_of_charge(outcome)
         self._metrics.answered(outcome.outcome, source)
         return outcome
+
+    async def used(self, report: UsesReport) -> None:
+        """Count what gateways used without asking."""
+        for key, num_times in report.uses.items():
+            await self._cache.used(ArtifactKey(key), num_times)
 
     async def _lead(self, request: CompileRequest, address: ArtifactAddress, deadline: float) -> Outcome:
         """For all who wait in this process: compile, or wait for another process that does."""

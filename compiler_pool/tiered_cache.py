@@ -1,7 +1,7 @@
 """Two tiers as one cache: this process's memory, then what all pools share."""
 
-from compiler_pool.artifact import ArtifactAddress
-from compiler_pool.cache import CachedRefusal, CacheEntry, MemoryArtifactCache
+from compiler_pool.artifact import ArtifactAddress, ArtifactKey
+from compiler_pool.cache import CachedFrame, CachedRefusal, CacheEntry, MemoryArtifactCache
 from compiler_pool.cache_metrics import CacheMetrics
 from compiler_pool.redis_cache import Put, RedisArtifactCache
 from compiler_pool.reuse import ReuseAdmission, Stay
@@ -30,8 +30,9 @@ class TieredArtifactCache:
         self._reuse.asked(address.key)
         entry = await self._first.get(address)
         self._metrics.looked("l1", is_hit=entry is not None)
-        if entry is not None:
+        if isinstance(entry, CachedFrame):
             await self._share(address, entry)
+        if entry is not None:
             return entry
         entry = None if self._second is None else await self._second.get(address)
         if entry is not None:
@@ -48,11 +49,20 @@ class TieredArtifactCache:
         """Keep what another process has made and put into the second tier."""
         await self._first.put(address, entry)
         self._reuse.asked(address.key)  # for whoever made it
-        if self._second is not None and self._reuse.due(address, entry) is Stay.KEPT:
-            seconds = self._stay_seconds(entry, Stay.KEPT)
-            if await self._second.keep(address, seconds=seconds):
-                self._reuse.given(address.key, Stay.KEPT)
-                self._metrics.stayed(Stay.KEPT)
+        # A refusal lives as long as whoever made it has said, wherever it goes.
+        if self._second is None or not isinstance(entry, CachedFrame):
+            return
+        is_due = self._reuse.due(address, entry) is Stay.KEPT
+        if is_due and await self._second.keep(address, seconds=self._seconds[Stay.KEPT]):
+            self._reuse.given(address.key, Stay.KEPT)
+            self._metrics.stayed(Stay.KEPT)
+
+    async def used(self, key: ArtifactKey, num_times: int) -> None:
+        """Somebody who keeps the artifact has used it so often, without asking here."""
+        self._reuse.asked(key, num_times=num_times)
+        held = self._first.frame(key)
+        if held is not None:
+            await self._share(*held)
 
     async def _share(self, address: ArtifactAddress, entry: CacheEntry) -> None:
         if self._second is None or (stay := self._reuse.due(address, entry)) is None:

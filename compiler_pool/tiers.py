@@ -48,7 +48,7 @@ def open_tiers(settings: PoolSettings, ring: KeyRing, metrics: CacheMetrics) -> 
     cache = TieredArtifactCache(
         first,
         second,
-        reuse=ReuseAdmission(),
+        reuse=ReuseAdmission(renew_seconds=settings.redis_keep_seconds / 2),
         trial_seconds=settings.redis_trial_seconds,
         keep_seconds=settings.redis_keep_seconds,
         refusal_seconds=settings.refusal_seconds,

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from compiler_pool.client import PoolClient
+from gateway.artifact_uses import ArtifactUses
 from gateway.artifacts import ArtifactSource
 from gateway.auth.authenticator import Authenticator
 from gateway.auth.keys import Pepper
@@ -151,11 +152,14 @@ async def _open(
     for poller in pollers:
         tasks.start(poller.run(), name="poller")
 
+    uses = ArtifactUses(compiler)
+    tasks.start(uses.run(), name="uses of artifacts")
     artifacts = ArtifactSource(
         compiler,
         cache_bytes=settings.artifact_cache_bytes,
         compile_seconds=settings.compile_seconds,
         metrics=metrics,
+        uses=uses,
     )
     pepper = Pepper(settings.key_pepper.get_secret_value())
     intake = ContractIntake(

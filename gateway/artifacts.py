@@ -30,6 +30,7 @@ from compiler_pool.protocol import (
     ReportEntryWire,
     TimedOut,
 )
+from gateway.artifact_uses import ArtifactUses
 from gateway.bounded_cache import BoundedCache
 from gateway.budget import Meter
 from gateway.compilers import Compiler
@@ -78,8 +79,10 @@ class ArtifactSource:
         cache_bytes: int,
         compile_seconds: float,
         metrics: GatewayMetrics,
+        uses: ArtifactUses,
     ) -> None:
         self._compiler = compiler
+        self._uses = uses
         self._compile_seconds = compile_seconds
         self._metrics = metrics
         self._cache: BoundedCache[ArtifactKey, _KeptArtifact] = BoundedCache(max_bytes=cache_bytes)
@@ -112,6 +115,7 @@ class ArtifactSource:
         cached = self._cache.get(address.key)
         self._metrics.cache.labels(tier="l1", result="miss" if cached is None else "hit").inc()
         if cached is not None:
+            self._uses.count(address.key)
             return _bound(taken, address.key, cached, CacheTier.L1)
         outcome = await self._compiled_once(address, taken, meter)
         return self._accept(outcome, address, taken)

@@ -18,7 +18,7 @@ from compiler_pool.artifact import TokenizerDigest
 from compiler_pool.client import PoolClient
 from compiler_pool.errors import PoolUnavailableError
 from compiler_pool.frame import KeyRing, open_frame
-from compiler_pool.protocol import Busy, Compiled, CompileRequest, Crashed, Rejected, TimedOut
+from compiler_pool.protocol import Busy, Compiled, CompileRequest, Crashed, Rejected, TimedOut, UsesReport
 from tests.compiler_pool.running_pool import KEYS, free_port, running_pool, until_ready
 
 
@@ -148,6 +148,18 @@ async def test_a_wrong_digest_an_unknown_tokenizer_and_a_malformed_body_are_faul
         assert await post(b"x" * 5000) == (413, "body_too_large")
         with pytest.raises(PoolUnavailableError, match="unknown_tokenizer"):
             await service.client.compile(CompileRequest(**good | {"tokenizer_digest": "sha256:x"}))
+
+
+async def test_uses_are_counted_and_nonsense_is_refused(tmp_path: Path) -> None:
+    async with running_pool(tmp_path, num_workers=1) as service:
+        compiled = await service.client.compile(service.request())
+        assert isinstance(compiled, Compiled)
+        await service.client.report_uses(UsesReport(uses={compiled.artifact_key: 3, "0" * 64: 1}))
+        bodies = ["", "{}", '{"uses":{"x":1}}', '{"uses":{"' + "0" * 64 + '":0}}', '{"uses":[]}']
+        many = {f"{at:064x}": 1 for at in range(1001)}
+        for body in [*bodies, json.dumps({"uses": many})]:
+            answer = await service.http.post(f"{service.url}/v1/uses", content=body)
+            assert (answer.status_code, answer.json()["code"]) == (400, "malformed_request")
 
 
 async def test_a_kind_that_nobody_knows_is_rejected(tmp_path: Path) -> None:

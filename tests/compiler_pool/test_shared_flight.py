@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from prometheus_client import CollectorRegistry
 
 from compiler_pool.artifact import ArtifactAddress
-from compiler_pool.cache import MemoryArtifactCache
+from compiler_pool.cache import CachedRefusal, MemoryArtifactCache
 from compiler_pool.cache_metrics import CacheMetrics
 from compiler_pool.job import Partition
 from compiler_pool.redis_cache import RedisArtifactCache, name_of
@@ -38,7 +38,7 @@ class Process:
         self.cache = TieredArtifactCache(
             MemoryArtifactCache(max_bytes=1 << 20, refusal_seconds=60),
             self.second,
-            reuse=ReuseAdmission(),
+            reuse=ReuseAdmission(renew_seconds=3000),
             trial_seconds=60,
             keep_seconds=6000,
             refusal_seconds=60,
@@ -73,6 +73,15 @@ async def processes(redis: RedisServer, number: int, *, lease_seconds: float = 5
             await each.link.close()
 
 
+async def until_leased(redis: RedisServer, *, by: str = "") -> None:
+    for _ in range(1000):
+        holders = [redis.client.get(name) for name in redis.names("schemagate:compile:*")]
+        if any(isinstance(holder, bytes) and holder.startswith(by.encode()) for holder in holders):
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("nobody took it")
+
+
 async def forever() -> str:
     await asyncio.Event().wait()
     return "never"
@@ -104,14 +113,14 @@ async def test_who_is_killed_is_followed_when_the_lease_lapses(redis: RedisServe
 
 
 async def test_who_takes_longer_than_a_lease_keeps_it(redis: RedisServer) -> None:
-    async with processes(redis, 2, lease_seconds=0.3) as (slow, other):
+    async with processes(redis, 2, lease_seconds=1.0) as (slow, other):
 
         async def make_slowly() -> str:
-            await asyncio.sleep(1.2)
+            await asyncio.sleep(2.5)
             return await slow.make()
 
         leading = asyncio.ensure_future(slow.run(make_slowly))
-        await asyncio.sleep(0.1)
+        await until_leased(redis)
         assert await other.run(other.make) == Found(entry=ENTRY)
         assert await leading == Computed(outcome="made")
 
@@ -119,7 +128,7 @@ async def test_who_takes_longer_than_a_lease_keeps_it(redis: RedisServer) -> Non
 async def test_who_leaves_lets_go_at_once(redis: RedisServer) -> None:
     async with processes(redis, 2, lease_seconds=60) as (leaving, other):
         led = asyncio.ensure_future(leaving.run(forever))
-        await asyncio.sleep(0.1)
+        await until_leased(redis)
         led.cancel()
         await asyncio.gather(led, return_exceptions=True)
         assert redis.names("schemagate:compile:*") == []
@@ -129,7 +138,7 @@ async def test_who_leaves_lets_go_at_once(redis: RedisServer) -> None:
 async def test_who_waits_has_a_deadline_of_their_own(redis: RedisServer) -> None:
     async with processes(redis, 2) as (slow, other):
         led = asyncio.ensure_future(slow.run(forever))
-        await asyncio.sleep(0.1)
+        await until_leased(redis)
         assert isinstance(await other.run(other.make, seconds=0.2), Late)
         led.cancel()
         await asyncio.gather(led, return_exceptions=True)
@@ -144,10 +153,10 @@ async def test_who_waits_passes_over_what_nobody_waits_for_and_its_end_takes_not
             return "at last"
 
         precompiling = asyncio.ensure_future(idle.run(until_told, urgency=Urgency.PRECOMPILE))
-        await asyncio.sleep(0.1)
+        await until_leased(redis)
         assert isinstance(await third.leases.take(ADDRESS, Urgency.PRECOMPILE), Held)
         compiling = asyncio.ensure_future(urgent.run(forever))
-        await asyncio.sleep(0.1)
+        await until_leased(redis, by="TENANT")
         gate.set()
         assert await precompiling == Computed(outcome="at last")
         assert isinstance(await third.leases.take(ADDRESS, Urgency.TENANT), Held)
@@ -196,3 +205,24 @@ async def test_governed_contracts_stay_from_the_first_time(redis: RedisServer) -
     async with processes(redis, 1) as (here,):
         await here.cache.put(governed, an_entry(governed))
     assert 60 < redis.client.ttl(name_of(governed)) <= 6000
+
+
+async def test_what_gateways_use_without_asking_earns_its_place(redis: RedisServer) -> None:
+    async with processes(redis, 1) as (here,):
+        await here.cache.get(ADDRESS)
+        await here.cache.put(ADDRESS, ENTRY)
+        assert redis.client.ttl(name_of(ADDRESS)) <= 60
+        await here.cache.used(an_address("unknown").key, 1000)
+        await here.cache.used(ADDRESS.key, 3)
+        assert 60 < redis.client.ttl(name_of(ADDRESS)) <= 6000
+
+
+async def test_a_refusal_does_not_live_longer_by_going_round(redis: RedisServer) -> None:
+    refusal = CachedRefusal(answer=b"no" * 50, cpu_ms=50.0)
+    async with processes(redis, 2) as (one, other):
+        await one.cache.put(ADDRESS, refusal)
+        redis.client.expire(name_of(ADDRESS), 30)
+        for _ in range(3):
+            assert await one.cache.get(ADDRESS) == refusal
+            assert await other.cache.get(ADDRESS) == refusal
+        assert redis.client.ttl(name_of(ADDRESS)) <= 30

@@ -26,6 +26,7 @@ from compiler_pool.protocol import (
     PoolIdentity,
     ReportEntryWire,
     TokenizerIdentity,
+    UsesReport,
 )
 from gateway.app import Surroundings, create_app
 from gateway.auth.bootstrap import make_bootstrap_key
@@ -110,6 +111,7 @@ class PoolTwin:
     is_down: bool = False
     gate: asyncio.Event | None = None
     requests: list[CompileRequest] = field(default_factory=list)
+    uses: list[UsesReport] = field(default_factory=list)
 
     async def handle(self, request: httpx.Request) -> httpx.Response:
         if self.is_down:
@@ -126,6 +128,9 @@ class PoolTwin:
                 if isinstance(outcome, Busy):
                     return _json(outcome, status=503, headers={"retry-after": "1"})
                 return _json(CompileAnswer(result=outcome))
+            case "/v1/uses":
+                self.uses.append(UsesReport.model_validate_json(await request.aread()))
+                return httpx.Response(204)
         return httpx.Response(404)
 
 
