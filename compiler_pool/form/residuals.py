@@ -55,11 +55,16 @@ _AND: Final = _Join(shape=_Conjunction, decisive=NEVER, idle=ALWAYS)
 _OR: Final = _Join(shape=_Disjunction, decisive=ALWAYS, idle=NEVER)
 
 
+PARTS_PER_STEP: Final = 8
+"""Parts of formulas that are looked at at the cost of about one step."""
+
+
 class Residuals:
     """All residual formulas of one machine. They are only ever added."""
 
     def __init__(self, spending: ExpansionSpending) -> None:
         self._spending = spending
+        self._num_unpaid = 0
         self._shapes: list[_Shape] = [_Disjunction(parts=()), _Conjunction(parts=())]
         self._known: dict[_Shape, Residual] = {shape: Residual(at) for at, shape in enumerate(self._shapes)}
         self._literals: list[frozenset[Residual]] = [frozenset(), frozenset()]
@@ -151,11 +156,12 @@ class Residuals:
         if self._literals[residual].isdisjoint(touched):
             return residual
         if residual not in known:
-            self._spending.step()
             match self._shapes[residual]:
                 case _Conjunction(parts=parts):
+                    self._pay(len(parts))
                     known[residual] = self.all_of(self._each(parts, by, touched, known, NEVER))
                 case _Disjunction(parts=parts):
+                    self._pay(len(parts))
                     known[residual] = self.any_of(self._each(parts, by, touched, known, ALWAYS))
                 case _:
                     known[residual] = by[residual]
@@ -182,6 +188,7 @@ class Residuals:
         kept: dict[Residual, None] = {}
         while not is_settled:
             kept = self._opened(parts, join)
+            self._pay(len(kept))
             opposites = {self._opposites[part] for part in kept if part in self._opposites}
             if join.decisive in kept or not opposites.isdisjoint(kept):
                 return join.decisive
@@ -221,8 +228,14 @@ class Residuals:
             return (part,)
         return (self._joined((one for one in shape.parts if one not in opposites), other),)
 
+    def _pay(self, num_parts: int) -> None:
+        self._num_unpaid += 1 + num_parts
+        if self._num_unpaid >= PARTS_PER_STEP:
+            self._spending.step(self._num_unpaid // PARTS_PER_STEP)
+            self._num_unpaid %= PARTS_PER_STEP
+
     def _add(self, shape: _Shape, parts: tuple[Residual, ...] | None) -> Residual:
-        self._spending.step()
+        self._pay(0 if parts is None else len(parts))
         number = Residual(len(self._shapes))
         self._known[shape] = number
         self._shapes.append(shape)

@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler_pool.form.residuals import ALWAYS, NEVER, Claim, Residual, Residuals
+from compiler_pool.form.residuals import ALWAYS, NEVER, PARTS_PER_STEP, Claim, Residual, Residuals
 from registry.algebra.formulas import All, Any, Formula, Has, MembersAtLeast, Wants
 from registry.algebra.terms import TermId
 from tests.compiler_pool.form.walks import spending
@@ -91,8 +91,12 @@ def test_residuals_are_paid_for() -> None:
     paying = spending()
     residuals = Residuals(paying)
     before = paying.num_steps
-    residuals.all_of([residuals.literal(MembersAtLeast(count=count)) for count in range(1, 100)])
-    assert paying.num_steps >= before + 100
+    counts = [residuals.literal(MembersAtLeast(count=count)) for count in range(1, 1_000)]
+    residual = residuals.all_of(counts)
+    assert paying.num_steps >= before + 1_000 // PARTS_PER_STEP
+    before = paying.num_steps
+    residuals.replaced(residual, {counts[0]: ALWAYS})
+    assert paying.num_steps >= before + 1_000 // PARTS_PER_STEP
 
 
 def test_a_literal_stands_for_itself() -> None:
