@@ -27,6 +27,7 @@ from registry.contract import ContractKind, JsonValue
 from registry.errors import ContractRejectedError, UnsupportedPatternError
 from registry.full_match import full_match_tree
 from registry.pattern_program import pattern_program
+from registry.pointers import tokens_of
 
 _START: Final = "start"
 
@@ -131,7 +132,7 @@ class _Lowering:
 
     def _texts(self, texts: TextGrammar) -> Lowered | Refused:
         if self._embedding.rejections:
-            return self.refused(*self._embedding.rejections)
+            return self.refused(*sorted(self._embedding.rejections, key=_place))
         kept = productive(texts)
         if kept is None:
             message = "no finite text satisfies this contract"
@@ -139,9 +140,9 @@ class _Lowering:
         return self._lowered(write_texts(with_lexemes(kept, self._spending), self._rules))
 
     def _lark(self, text: str) -> Lowered | Refused:
-        lines = lark_rules(text, self._embedding)
+        lines = lark_rules(text, self._embedding, self._spending)
         if self._embedding.rejections:
-            return self.refused(*self._embedding.rejections)
+            return self.refused(*sorted(self._embedding.rejections, key=_place))
         if lines is None:
             message = "no finite text is a parse of `start`"
             return self.refused(Rejection(code=RejectionCode.UNSATISFIABLE, message=message, keyword=_START))
@@ -155,6 +156,11 @@ class _Lowering:
 
     def _all_rules(self) -> tuple[tuple[str, str], ...]:
         return (*self._rules.entries(), *self._embedding.written)
+
+
+def _place(rejection: Rejection) -> list[tuple[int, str]]:
+    """In the order of the contract: items of lists by their number."""
+    return [(int(token), "") if token.isdecimal() else (0, token) for token in tokens_of(rejection.pointer)]
 
 
 _TEXTS: Final[Mapping[ContractKind, Callable[[_Lowering, str], TextGrammar]]] = MappingProxyType(

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from compiler_pool.form.emptiness import matches_nothing
+from compiler_pool.form.spending import ExpansionSpending
 from compiler_pool.kinds.embedding import Embedding
+from compiler_pool.kinds.lark_terminals import Terminals
 from registry.kinds.grammar import (
     Alternative,
     Complement,
@@ -25,13 +27,15 @@ from registry.kinds.lark_text import LarkWriter
 from registry.kinds.rereading import lark_definitions
 
 
-def lark_rules(canonical_text: str, embedding: Embedding) -> tuple[tuple[str, str], ...] | None:
+def lark_rules(
+    canonical_text: str, embedding: Embedding, spending: ExpansionSpending
+) -> tuple[tuple[str, str], ...] | None:
     """Lines of Lark text: what stands before the colon, and after it. `None`: no finite text is a parse of `start`.
 
-    Raises `ContractRejectedError` if the text is no canonical grammar.
+    Raises `ContractRejectedError` if the text is no canonical grammar, and `ExpansionSpentError`.
     """
     found = lark_definitions(canonical_text)
-    definitions = _fruitful(found.definitions)
+    definitions = _Pruning(found.definitions, spending).fruitful()
     if START not in definitions:
         return None
     kept: dict[str, Definition] = {}
@@ -74,56 +78,64 @@ class _Writer(LarkWriter):
         return super()._item(item)
 
 
-def _fruitful(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
-    """Those that have a text, without their alternatives that have none. Complements are taken to have one."""
-    users: dict[str, list[str]] = {}
-    for name, definition in definitions.items():
-        for reference in references_of(definition):
-            users.setdefault(reference.name, []).append(name)
-    found: dict[str, Definition] = {}
-    pending = [*definitions]
-    known: set[str] = set()
-    while pending:
-        name = pending.pop()
-        if name not in known and _alternatives(definitions[name].alternatives, known):
-            known.add(name)
-            pending.extend(users.get(name, ()))
-    for name in known:
-        definition = definitions[name]
-        found[name] = replace(definition, alternatives=_alternatives(definition.alternatives, known))
-    return {name: found[name] for name in definitions if name in found}
+class _Pruning:
+    """Leaves out what has no text, until nothing changes."""
 
+    def __init__(self, definitions: Mapping[str, Definition], spending: ExpansionSpending) -> None:
+        self._definitions = definitions
+        self._terminals = Terminals(definitions, spending)
+        self._known: set[str] = set()
 
-def _alternatives(alternatives: tuple[Alternative, ...], known: set[str]) -> tuple[Alternative, ...]:
-    kept = (_alternative(alternative, known) for alternative in alternatives)
-    return tuple(alternative for alternative in kept if alternative is not None)
+    def fruitful(self) -> dict[str, Definition]:
+        """The definitions that have a text, without their alternatives that have none."""
+        users: dict[str, list[str]] = {}
+        for name, definition in self._definitions.items():
+            for reference in references_of(definition):
+                users.setdefault(reference.name, []).append(name)
+        pending = [*self._definitions]
+        while pending:
+            name = pending.pop()
+            if name not in self._known and self._alternatives(self._definitions[name].alternatives):
+                self._known.add(name)
+                pending.extend(users.get(name, ()))
+        return {
+            name: replace(definition, alternatives=self._alternatives(definition.alternatives))
+            for name, definition in self._definitions.items()
+            if name in self._known
+        }
 
+    def _alternatives(self, alternatives: tuple[Alternative, ...]) -> tuple[Alternative, ...]:
+        kept = (self._alternative(alternative) for alternative in alternatives)
+        return tuple(alternative for alternative in kept if alternative is not None)
 
-def _alternative(alternative: Alternative, known: set[str]) -> Alternative | None:
-    conjuncts = [_items(items, known) for items in alternative.conjuncts]
-    kept = tuple(items for items in conjuncts if items is not None)
-    return replace(alternative, conjuncts=kept) if len(kept) == len(conjuncts) else None
+    def _alternative(self, alternative: Alternative) -> Alternative | None:
+        conjuncts = [self._items(items) for items in alternative.conjuncts]
+        kept = tuple(items for items in conjuncts if items is not None)
+        if len(kept) < len(conjuncts) or self._terminals.is_empty(alternative):
+            return None
+        return replace(alternative, conjuncts=kept)
 
+    def _items(self, items: Items) -> Items | None:
+        pruned = [self._item(item) for item in items]
+        kept = tuple(item for item in pruned if item is not None)
+        return kept if len(kept) == len(pruned) else None
 
-def _items(items: Items, known: set[str]) -> Items | None:
-    pruned = [_item(item, known) for item in items]
-    kept = tuple(item for item in pruned if item is not None)
-    return kept if len(kept) == len(pruned) else None
-
-
-def _item(item: Item, known: set[str]) -> Item | None:
-    match item:
-        case Literal() | EmbeddedSchema() | Substring() | Complement():
-            return item
-        case Expression(node=node):
-            return None if matches_nothing(node) else item
-        case Reference(name=name):
-            return item if name in known else None
-        case Group(alternatives=alternatives):
-            kept = _alternatives(alternatives, known)
-            return Group(alternatives=kept) if kept else None
-        case Repetition(item=inner, minimum=minimum):
-            pruned = _item(inner, known)
-            if pruned is None:
-                return Literal(text="") if minimum == 0 else None
-            return replace(item, item=pruned)
+    def _item(self, item: Item) -> Item | None:
+        match item:
+            case Literal() | EmbeddedSchema() | Substring():
+                return item
+            case Complement():
+                alone = Alternative(conjuncts=((item,),))
+                return None if self._terminals.is_empty(alone) else item
+            case Expression(node=node):
+                return None if matches_nothing(node) else item
+            case Reference(name=name):
+                return item if name in self._known else None
+            case Group(alternatives=alternatives):
+                kept = self._alternatives(alternatives)
+                return Group(alternatives=kept) if kept else None
+            case Repetition(item=inner, minimum=minimum):
+                pruned = self._item(inner)
+                if pruned is None:
+                    return Literal(text="") if minimum == 0 else None
+                return replace(item, item=pruned)

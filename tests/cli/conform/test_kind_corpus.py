@@ -1,6 +1,7 @@
 """The corpus of contracts of every kind, asked of conform's own session: verdicts, refusals, texts."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
 def test_every_contract_of_the_corpus_comes_out_as_expected(case: KindCase, session: Session) -> None:
     taken = session.take_contract(case.question().encode())
-    answer = {
+    answer: dict[str, Any] = {
         "verdict": taken.answer.verdict,
         "code": taken.answer.code,
         "pointer": taken.answer.pointer,
