@@ -30,10 +30,9 @@ _MAX_DIVISOR_SCALE = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inexact:
-    """Why a number cannot be left to the engine: too many `digits`, or (None) a value it rounds."""
+    """Why a number cannot be left to the engine."""
 
     reason: str
-    digits: int | None = None
 
 
 def as_number(value: JsonValue) -> Number | None:
@@ -44,12 +43,12 @@ def as_number(value: JsonValue) -> Number | None:
 def inexact(value: Number, *, max_digits: int) -> Inexact | None:
     """Whether the engine would see another number than `value`. Whole numbers are exact up to 2^53, whatever digits."""
     if _size(value) > MAX_EXACT_INTEGER:
-        return Inexact(reason="is beyond 2^53", digits=len(str(int(_size(value)))))
+        return Inexact(reason="is beyond 2^53")
     if isinstance(value, int):
         return None
     digits = num_digits(value)
     if digits > max_digits:
-        return Inexact(reason=f"has {digits} significant digits", digits=digits)
+        return Inexact(reason=f"has {digits} significant digits")
     if _size(value) < SMALLEST_MAGNITUDE:
         return Inexact(reason="is closer to zero than 1e-15")
     _, _, exponent = value.as_tuple()
@@ -84,7 +83,7 @@ def inexact_multiple(value: Number, *, max_multiple: int) -> Inexact | None:
     if Decimal(int(scaled)).scaleb(-places) != value:
         return Inexact(reason="is rounded when it is scaled")
     if scaled > max_multiple:
-        return Inexact(reason=f"is {int(scaled)} at its own scale", digits=None)
+        return Inexact(reason=f"is {int(scaled)} at its own scale")
     return None
 
 

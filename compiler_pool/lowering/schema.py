@@ -162,7 +162,7 @@ class SchemaPass:
 
     def _literal(self, draft: _Draft, keyword: str, value: JsonValue) -> None:
         pointer = join(draft.pointer, keyword)
-        rejection = inexact_literal(value, limits=self._limits, pointer=pointer, keyword=keyword)
+        rejection = inexact_literal(value, pointer=pointer, keyword=keyword)
         if rejection is None and self._single_spelling and needs_unicode_escape(value):
             message = "a control character cannot be generated in a contract that also names properties"
             code = RejectionCode.UNSUPPORTED_VALUE
@@ -240,7 +240,7 @@ class SchemaPass:
             if value is None:
                 continue
             pointer = join(draft.pointer, keyword)
-            rejection = inexact_bound(value, limits=self._limits, pointer=pointer, keyword=keyword)
+            rejection = inexact_bound(value, pointer=pointer, keyword=keyword)
             if rejection is None:
                 bounds[keyword] = value
                 self._enforced(pointer, keyword)

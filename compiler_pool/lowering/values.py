@@ -2,26 +2,34 @@
 
 from collections.abc import Iterator
 
-from compiler_pool.lowering.numbers import Inexact, Number, as_number, inexact, inexact_multiple, next_inside
+from compiler_pool.lowering.numbers import (
+    SAFE_DIGITS,
+    Inexact,
+    Number,
+    as_number,
+    inexact,
+    inexact_multiple,
+    next_inside,
+)
 from policy.limits import ContractLimits
 from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
 
 
-def inexact_bound(value: Number, *, limits: ContractLimits, pointer: str, keyword: str) -> Rejection | None:
+def inexact_bound(value: Number, *, pointer: str, keyword: str) -> Rejection | None:
     """The refusal of a number that is a constraint, if the engine would change it or the integer it makes of it."""
-    found = inexact(value, max_digits=limits.max_number_digits)
+    found = inexact(value, max_digits=SAFE_DIGITS)
     inside = next_inside(keyword, value) if found is None else None
     if inside is not None:
-        found = inexact(inside, max_digits=limits.max_number_digits)
+        found = inexact(inside, max_digits=SAFE_DIGITS)
         value = inside
-    return None if found is None else _rejection(value, found, limits, pointer, keyword)
+    return None if found is None else _rejection(value, found, pointer, keyword)
 
 
-def inexact_literal(value: JsonValue, *, limits: ContractLimits, pointer: str, keyword: str) -> Rejection | None:
+def inexact_literal(value: JsonValue, *, pointer: str, keyword: str) -> Rejection | None:
     """The refusal of the first number in a literal, at any depth, that the engine would change."""
     for number in _numbers(value):
-        rejection = inexact_bound(number, limits=limits, pointer=pointer, keyword=keyword)
+        rejection = inexact_bound(number, pointer=pointer, keyword=keyword)
         if rejection is not None:
             return rejection
     return None
@@ -32,7 +40,7 @@ def inexact_divisor(value: JsonValue, *, limits: ContractLimits, pointer: str) -
     number = as_number(value)
     if number is None:
         return None
-    rejection = inexact_bound(number, limits=limits, pointer=pointer, keyword="multipleOf")
+    rejection = inexact_bound(number, pointer=pointer, keyword="multipleOf")
     if rejection is not None:
         return rejection
     if number > limits.max_multiple_of:
@@ -53,20 +61,10 @@ def inexact_divisor(value: JsonValue, *, limits: ContractLimits, pointer: str) -
     return Rejection(code=code, message=message, pointer=pointer, keyword="multipleOf")
 
 
-def _rejection(value: Number, found: Inexact, limits: ContractLimits, pointer: str, keyword: str) -> Rejection:
+def _rejection(value: Number, found: Inexact, pointer: str, keyword: str) -> Rejection:
     message = f"{_short(value)} cannot be enforced exactly: it {found.reason}"
-    if found.digits is None:
-        code = RejectionCode.UNSUPPORTED_VALUE
-        return Rejection(code=code, message=message, pointer=pointer, keyword=keyword)
-    return Rejection(
-        code=RejectionCode.LIMIT_EXCEEDED,
-        message=message,
-        pointer=pointer,
-        keyword=keyword,
-        limit_name="max_number_digits",
-        limit=limits.max_number_digits,
-        observed=found.digits,
-    )
+    code = RejectionCode.UNSUPPORTED_VALUE
+    return Rejection(code=code, message=message, pointer=pointer, keyword=keyword)
 
 
 def _short(value: Number) -> str:

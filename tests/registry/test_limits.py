@@ -109,7 +109,7 @@ def first(schema: Any, limits: LimitClass = TENANT) -> Rejection:
         ({"required": ["n" * 2000]}, "/required", "max_literal_bytes"),
         ({"dependentRequired": {"n" * 2000: []}}, "/dependentRequired", "max_literal_bytes"),
         ({"enum": ["n" * 2000]}, "/enum", "max_literal_bytes"),
-        ({"const": [0.1234567890123456789]}, "/const", "max_number_digits"),
+        ({"const": [int("7" * 65)]}, "/const", "max_number_digits"),
         ({"multipleOf": 0.123456}, "/multipleOf", "max_multiple_of"),
         ({"contains": {}, "minContains": 20_000}, "/minContains", "max_items"),
         ({"oneOf": [{"const": n} for n in range(401)]}, "/oneOf", "max_row_cost"),
