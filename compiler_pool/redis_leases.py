@@ -12,21 +12,28 @@ from compiler_pool.artifact import ArtifactAddress
 from compiler_pool.cache import CacheEntry
 from compiler_pool.redis_cache import RedisArtifactCache, name_of
 from compiler_pool.redis_link import RedisLink, Unanswered
-from compiler_pool.second_tier import Operation
+from compiler_pool.second_tier import Operation, Silence
 from compiler_pool.standing import Urgency
 
 _TAKE: Final = """
 local record = redis.call('GETRANGE', KEYS[1], 0, ARGV[4])
 if record ~= '' then return {'', record} end
 local held = redis.call('GET', KEYS[2])
-if held and not (ARGV[3] ~= '' and string.sub(held, 1, string.len(ARGV[3])) == ARGV[3]) then return {held, ''} end
+local left = redis.call('PTTL', KEYS[2])
+local is_ours = held and left >= 0 and left <= tonumber(ARGV[5])
+local is_passed_over = ARGV[3] ~= '' and held and string.sub(held, 1, string.len(ARGV[3])) == ARGV[3]
+if is_ours and not is_passed_over then return {held, ''} end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return {ARGV[1], ''}
 """
 """In one step: the entry if somebody has made it, else the lease if nobody has it or its holder may be passed over.
 
-ARGV: own token, milliseconds, the prefix of tokens that may be passed over, the last byte of an entry to read.
+A lease that never lapses, or much later than any of ours, is none: nobody would keep it alive or give it back.
+ARGV: own token, milliseconds, the prefix of tokens that may be passed over, the last byte of an entry to read, the
+longest that a lease may have left.
 """
+_MAX_LEFT_MILLISECONDS: Final = 120_000
+"""Twice the longest lease that a pool can be set to."""
 _RENEW: Final = """
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 0
@@ -78,15 +85,15 @@ class RedisLeases:
         token = f"{urgency.name}:{secrets.token_hex(16)}"
         passed_over = "" if urgency is Urgency.PRECOMPILE else f"{Urgency.PRECOMPILE.name}:"
         names = (name_of(address), _lease_of(address))
-        limits = (token, self._milliseconds, passed_over, self._cache.max_entry_bytes)
+        limits = (token, self._milliseconds, passed_over, self._cache.max_entry_bytes, _MAX_LEFT_MILLISECONDS)
         answer = await self._link.ask(Operation.TAKE, "EVAL", _TAKE, 2, *names, *limits)
         if isinstance(answer, Unanswered):
             return answer
         holder, record = answer.value
         if record:
             entry = await self._cache.opened(address, record)
-            # What cannot be used is deleted by now: the next attempt finds nothing there.
-            return Held() if entry is None else Found(entry=entry)
+            # What cannot be used is deleted, unless that is not allowed: who waited for its end might wait for ever.
+            return Unanswered(why=Silence.REFUSED) if entry is None else Found(entry=entry)
         return Granted(address=address, token=token) if holder == token.encode() else Held()
 
     async def renew(self, granted: Granted) -> None:

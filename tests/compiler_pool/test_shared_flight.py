@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from compiler_pool.artifact import ArtifactAddress
@@ -19,7 +20,7 @@ from compiler_pool.shared_flight import Computed, Late, SharedFlight
 from compiler_pool.standing import Standing, Urgency
 from compiler_pool.tiered_cache import TieredArtifactCache
 from tests.compiler_pool.addresses import RING, an_address, an_entry
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, running_redis
 
 ADDRESS = an_address()
 ENTRY = an_entry(ADDRESS)
@@ -226,3 +227,36 @@ async def test_a_refusal_does_not_live_longer_by_going_round(redis: RedisServer)
             assert await one.cache.get(ADDRESS) == refusal
             assert await other.cache.get(ADDRESS) == refusal
         assert redis.client.ttl(name_of(ADDRESS)) <= 30
+
+
+async def test_a_lease_that_nobody_would_give_back_is_none(redis: RedisServer) -> None:
+    async with processes(redis, 1) as (here,):
+        taken = await here.leases.take(ADDRESS, Urgency.TENANT)
+        assert isinstance(taken, Granted)
+        (name,) = redis.names("schemagate:compile:*")
+        for milliseconds in (None, 10_000_000):
+            redis.client.set(name, "TENANT:x", px=milliseconds)
+            assert isinstance(await here.leases.take(ADDRESS, Urgency.TENANT), Granted)
+        redis.client.set(name, "TENANT:x", px=100_000)
+        assert isinstance(await here.leases.take(ADDRESS, Urgency.TENANT), Held)
+        redis.client.delete(name)
+        redis.client.rpush(name, "a list")
+        assert await here.run(here.make) == Computed(outcome="made")
+
+
+@pytest.mark.usefixtures("redis_of_the_run")
+async def test_a_redis_that_lets_nothing_be_written_or_deleted_holds_nobody_up() -> None:
+    with running_redis() as server:
+        server.client.set(name_of(ADDRESS), b"garbage")
+        server.client.execute_command(  # type: ignore[no-untyped-call]
+            "ACL", "SETUSER", "reader", "on", "nopass", "~*", "-@all", "+getrange", "+eval", "+get", "+pttl", "+info"
+        )
+        here = Process(server.url.replace("unix://", "unix://reader:x@"), lease_seconds=5)
+        try:
+            assert await here.run(here.make) == Computed(outcome="made")
+            assert await here.cache.get(ADDRESS) == ENTRY
+            read = here.registry.get_sample_value("schemagate_compile_cache_discards_total", {"reason": "malformed"})
+            assert read == 1  # it could be read, and neither be deleted nor written over
+            assert server.client.get(name_of(ADDRESS)) == b"garbage"
+        finally:
+            await here.link.close()
