@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from compiler_pool.form.flattening import every, some
 from compiler_pool.form.making import Making
 from compiler_pool.form.strings import pattern_language
+from compiler_pool.form.unevaluated_members import unevaluated_members
 from registry.algebra.formulas import (
     TRUE,
     All,
@@ -22,7 +23,9 @@ from registry.algebra.formulas import (
     SomeName,
     Unsettled,
     Wants,
+    negated,
 )
+from registry.algebra.keyword_formulas import JsonType
 from registry.algebra.truth import in_scope
 from registry.errors import UnsupportedPatternError
 
@@ -34,9 +37,12 @@ def sayable(flat: Formula, making: Making) -> Formula:
             return every(sayable(part, making) for part in parts)
         case Any(parts=parts):
             return some(sayable(part, making) for part in parts)
-        case Unsettled(keyword=keyword):
-            making.cannot(keyword, "too many subschemas decide which members it speaks of")
-            return TRUE
+        case Unsettled(term=term, keyword=keyword, positive=positive):
+            formula = unevaluated_members(term, making)
+            if formula is None:
+                making.cannot(keyword, "too many patterns of names decide which members it speaks of")
+                return TRUE
+            return sayable(making.flat([formula if positive else negated(formula)], JsonType.OBJECT), making)
         case OneOf():
             making.cannot("enum", "too many objects, or too large ones, are excluded")
             return TRUE
