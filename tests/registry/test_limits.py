@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -110,7 +109,7 @@ def first(schema: Any, limits: LimitClass = TENANT) -> Rejection:
         ({"required": ["n" * 2000]}, "/required", "max_literal_bytes"),
         ({"dependentRequired": {"n" * 2000: []}}, "/dependentRequired", "max_literal_bytes"),
         ({"enum": ["n" * 2000]}, "/enum", "max_literal_bytes"),
-        ({"const": [Decimal("0." + "7" * 65)]}, "/const", "max_number_digits"),
+        ({"const": [0.1234567890123456789]}, "/const", "max_number_digits"),
         ({"multipleOf": 0.123456}, "/multipleOf", "max_multiple_of"),
         ({"contains": {}, "minContains": 20_000}, "/minContains", "max_items"),
         ({"oneOf": [{"const": n} for n in range(401)]}, "/oneOf", "max_row_cost"),
@@ -118,7 +117,7 @@ def first(schema: Any, limits: LimitClass = TENANT) -> Rejection:
     ],
 )  # fmt: skip
 def test_limits_hold_wherever_a_keyword_can_hide_a_size(schema: Any, pointer: str, name: str) -> None:
-    text = json.dumps(schema).replace("0.12345678901234568", "0.1234567890123456789")
+    text = json.dumps(schema).replace("0.12345678901234568", "0." + "7" * 65)
     found = first(text.encode())
     assert (found.limit_name, found.pointer) == (name, pointer)
 
