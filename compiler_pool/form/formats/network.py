@@ -1,5 +1,6 @@
 """Addresses, host names and identifiers."""
 
+from collections.abc import Callable
 from typing import Final
 
 from compiler_pool.form.formats.reading import matching
@@ -8,9 +9,6 @@ from compiler_pool.form.languages import Language, Lengths, both
 _OCTET: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 IPV4: Final = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
 HEX: Final = "[0-9A-Fa-f]"
-
-MAX_NAME_CHARACTERS: Final = 253
-"""RFC 1035 allows 255 octets on the wire: length bytes and the root's take two more than the dots of the text."""
 
 
 def _up_to(group: str, count: int) -> str:
@@ -34,14 +32,34 @@ IPV6: Final = _ipv6()
 
 _L: Final = "[0-9A-Za-z]"
 _M: Final = "[0-9A-Za-z-]"
-# RFC 1123 labels, except those that begin with `xn--`: whether such a one is valid depends on what it decodes to, which
-# no regular expression can say. Valid A-labels are left out with the others.
-_LABEL: Final = (
-    f"(?:[0-9A-WYZa-wyz](?:{_M}{{0,61}}{_L})?"
-    f"|[Xx](?:[0-9A-MO-Za-mo-z](?:{_M}{{0,60}}{_L})?|-{_M}{{0,60}}{_L})?"
-    f"|[Xx][Nn](?:{_L}(?:{_M}{{0,59}}{_L})?|-{_L}(?:{_M}{{0,58}}{_L})?)?)"
-)
-HOSTNAME: Final = rf"{_LABEL}(?:\.{_LABEL})*"
+
+
+def label(longest: int) -> str:
+    """RFC 1123 labels of at most `longest` characters, except those that begin with `xn--`.
+
+    Whether such a one is valid depends on what it decodes to, which no regular expression can say: valid A-labels are
+    left out with the others.
+    """
+    return (
+        f"(?:[0-9A-WYZa-wyz](?:{_M}{{0,{longest - 2}}}{_L})?"
+        f"|[Xx](?:[0-9A-MO-Za-mo-z](?:{_M}{{0,{longest - 3}}}{_L})?|-{_M}{{0,{longest - 3}}}{_L})?"
+        f"|[Xx][Nn](?:{_L}(?:{_M}{{0,{longest - 4}}}{_L})?|-{_L}(?:{_M}{{0,{longest - 5}}}{_L})?)?)"
+    )
+
+
+def dotted(shapes: tuple[tuple[int, int], ...], part: Callable[[int], str]) -> str:
+    """Parts with dots between: for each shape, at most so many parts of at most so many characters.
+
+    A limit on the whole length would have to be counted beside everything else, which costs the engine more than a
+    contract is allowed. Shapes keep within it by construction, and leave out long names of many long parts.
+    """
+    forms = (rf"{part(longest)}(?:\.{part(longest)}){{0,{count - 1}}}" for longest, count in shapes)
+    return f"(?:{'|'.join(forms)})"
+
+
+# At most 253 characters, because RFC 1035 allows 255 octets on the wire, length bytes and the root's included:
+# 3 * 63 + 2, 7 * 31 + 6, 14 * 17 + 13.
+_HOSTNAME: Final = dotted(((63, 3), (31, 7), (17, 14)), label)
 
 
 def ipv4() -> Language:
@@ -61,10 +79,10 @@ def uuid() -> Language:
 
 def hostname() -> Language:
     """RFC 1123 section 2.1, without A-labels."""
-    return both(matching(HOSTNAME), Lengths(maximum=MAX_NAME_CHARACTERS))
+    return matching(_HOSTNAME)
 
 
 def wider_idn_hostname() -> Language:
     """More than RFC 5890 allows: labels of anything but ASCII that no label has, with the dots of RFC 3490 between."""
     label = "(?:[0-9A-Za-z-]|[\\u{80}-\\u{10ffff}])+"
-    return both(matching(rf"{label}(?:[.\u3002\uff0e\uff61]{label})*"), Lengths(maximum=MAX_NAME_CHARACTERS))
+    return both(matching(rf"{label}(?:[.\u3002\uff0e\uff61]{label})*"), Lengths(maximum=253))
