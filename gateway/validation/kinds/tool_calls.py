@@ -12,7 +12,9 @@ def tool_call_schema(canonical_text: str) -> JsonValue:
     except NotComparableError as error:
         raise UnjudgeableContractError(str(error)) from error
     schema = calls.schema
-    if calls.grammars or not isinstance(schema, dict) or not isinstance(schema["anyOf"], list):
+    if not isinstance(schema, dict) or not isinstance(schema["anyOf"], list) or not schema["anyOf"]:
+        raise UnjudgeableContractError("a tool set is a list of tools")
+    if calls.grammars:
         raise UnjudgeableContractError("the input of a tool is given by a grammar, which is not judged")
     call: JsonValue = {"anyOf": [_with_object_arguments(branch) for branch in schema["anyOf"]]}
     return {

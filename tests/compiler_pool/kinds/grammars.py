@@ -50,15 +50,15 @@ def _tag(begin: st.SearchStrategy[str], content: st.SearchStrategy[Any]) -> st.S
 
 
 def _triggered(content: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    def begins(trigger: str) -> st.SearchStrategy[str]:
+        return st.sampled_from(["", "a", "ab"]).map(lambda more: trigger + more)
+
     def of(triggers: tuple[str, ...]) -> st.SearchStrategy[Any]:
-        begins = [
-            st.sampled_from(["", "a", "ab"]).map(lambda more, trigger=trigger: trigger + more) for trigger in triggers
-        ]
         return st.fixed_dictionaries(
             {
                 "type": st.just("triggered_tags"),
                 "triggers": st.just([*triggers]),
-                "tags": st.tuples(*(_tag(begin, content) for begin in begins)).map(list),
+                "tags": st.tuples(*(_tag(begins(trigger), content) for trigger in triggers)).map(list),
             },
             optional={"at_least_one": st.booleans(), "stop_after_first": st.booleans(), "excludes": st.just(["bb"])},
         )

@@ -25,7 +25,7 @@ def tag(begin: str, content: Any, end: Any) -> Any:
 
 
 def test_the_older_wire_format_generates_what_the_newer_does() -> None:
-    older = {
+    older: Any = {
         "type": "structural_tag",
         "structures": [{"begin": "<f>", "schema": OBJECT, "end": "</f>"}],
         "triggers": ["<f"],

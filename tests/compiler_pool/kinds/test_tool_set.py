@@ -35,7 +35,7 @@ def test_several_calls_are_an_array_of_at_least_one() -> None:
 
 
 def test_the_input_of_a_custom_tool_is_a_json_string() -> None:
-    pattern = {"type": "grammar", "syntax": "regex", "definition": 'say "[a-z\\n]+"'}
+    pattern: Any = {"type": "grammar", "syntax": "regex", "definition": 'say "[a-z\\n]+"'}
     contract = Generation(
         "tool_set", [{"type": "custom", "name": "c", "format": pattern}, {"type": "custom", "name": "d"}]
     )
@@ -66,7 +66,7 @@ def test_walks_through_masks_end_in_calls_that_the_judge_allows() -> None:
 
 
 def test_a_lark_grammar_for_a_custom_tool_is_refused_at_its_syntax() -> None:
-    form = {"type": "grammar", "syntax": "lark", "definition": 'start: "a"'}
+    form: Any = {"type": "grammar", "syntax": "lark", "definition": 'start: "a"'}
     assert codes("tool_set", [{"type": "custom", "name": "c", "format": form}]) == [
         ("unsupported_value", "/0/format/syntax")
     ]
