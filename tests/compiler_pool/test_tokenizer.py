@@ -1,7 +1,6 @@
 """A tokenizer's bytes and identity."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ from compiler_pool.tokenizers.token_table import read_token_table
 from compiler_pool.tokenizer import load_tokenizer
 from tests.compiler_pool.lowering.generation import tiny_tokenizer
 from tests.compiler_pool.tiny_tokenizer import tokenizer_document, write_tokenizer
-
-_SHARED = Path(os.environ.get("SCHEMAGATE_CORPORA", Path(__file__).parents[3] / "shared" / "corpora")).parent
 
 
 def _directory(path: Path, **files: dict[str, Any]) -> Path:
@@ -117,16 +114,3 @@ def test_a_missing_file_and_a_vocabulary_that_does_not_fit_are_refused(tmp_path:
         load_tokenizer(tmp_path / "nothing.json")
     with pytest.raises(TokenizerError, match="leaves out"):
         load_tokenizer(_directory(tmp_path / "small", config={"vocab_size": 100}))
-
-
-@pytest.mark.corpus
-@pytest.mark.parametrize(("name", "size"), [("qwen3", 151_669), ("gpt-oss", 200_019)])
-def test_published_tokenizers_load(name: str, size: int) -> None:
-    path = _SHARED / "tokenizers" / f"{name}.json"
-    if not path.is_file():
-        pytest.skip(f"{path} is not here")
-    tokenizer = load_tokenizer(path)
-    assert tokenizer.vocabulary_size == size
-    assert tokenizer.end_ids
-    data = 'é e\u0301 {"a": [1]} <|im_end|>'.encode()
-    assert tokenizer.decode(tokenizer.encode_exact(data)) == data
