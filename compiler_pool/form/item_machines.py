@@ -34,14 +34,18 @@ def item_machine(case: ArrayCase, trackers: Sequence[ItemTracker], making: Makin
     None if such a machine, in whatever way it counts, is more than an engine bears.
     Raises `ExpansionSpentError`.
     """
-    exact = [replace(one, max_guesses=0) if isinstance(one, CountTracker) else one for one in trackers]
-    for tried, num_places in ((list(trackers), FEW_PLACES), (exact, FEW_PLACES), (exact, MANY_PLACES)):
-        building = _Building(case, tried, making, num_places)
-        machine = building.machine()
+    tried, num_places = list(trackers), FEW_PLACES
+    while True:
+        machine = _Building(case, tried, making, num_places).machine()
         is_ambiguous = any(tracker.is_ambiguous for tracker in tried)
-        if machine is not None and is_borne(machine, is_ambiguous=is_ambiguous):
+        if machine is None or is_borne(machine, is_ambiguous=is_ambiguous):
             return machine
-    return None
+        if any(isinstance(one, CountTracker) and one.is_ambiguous for one in tried):
+            tried = [replace(one, max_guesses=0) if isinstance(one, CountTracker) else one for one in tried]
+        elif num_places < MANY_PLACES and (machine.at_least > 0 or machine.at_most is not None):
+            num_places = MANY_PLACES
+        else:
+            return None
 
 
 class _Building:
