@@ -116,7 +116,7 @@ class GrammarMatcher:
             return False
         self.repair()
         taken = self._consume(text_ids)
-        while self.is_broken:
+        while self.is_broken and self.is_standing:
             self.repair()
             taken = self._consume(text_ids)
         if not taken or not self.is_standing:

@@ -10,7 +10,7 @@ from inference_node.metrics import NodeMetrics
 from inference_node.prototype_shelf import PrototypeShelf
 from policy.limits import TENANT, EngineBudget
 
-GRAMMAR = """start: "a" ROW{6,9} "." | "b" MAZE
+GRAMMAR = """start: /[a-su-z]/ ROW{6,9} "." | "t" MAZE
 ROW: "{\\"word\\":\\"" LINE "\\",\\"last\\":\\"" LINE "\\"}"
 LINE: /[a-z]{3,8}/
 MAZE: /[ab]*a[ab]{900}/
@@ -39,7 +39,7 @@ def innocent(source: PrototypeShelf | Prototype) -> GrammarMatcher:
 
 def guilty(source: PrototypeShelf | Prototype) -> GrammarMatcher:
     """A matcher in the maze: it breaks the lexer that it shares, and then its own."""
-    return _begun(source.matcher(), b"b")
+    return _begun(source.matcher(), b"t")
 
 
 def _begun(matcher: GrammarMatcher, text: bytes) -> GrammarMatcher:

@@ -148,6 +148,17 @@ def test_the_guilty_fails_on_a_lexer_of_its_own_and_breaks_no_other(tokenizer: B
     assert not well.is_broken
 
 
+def test_accepting_tokens_ends_where_no_move_is_left(tokenizer: BoundTokenizer) -> None:
+    ill = guilty(new_shelf(tokenizer))
+    run_into_the_maze(ill)
+    ill.repair()
+    step(ill, LETTERS[len(ill.tokens) - 1 :])
+    assert ill.is_broken
+    assert ill.failure is None
+    assert not ill.accept_tokens(tokenizer.encode_exact(b"a"))
+    assert ill.failure
+
+
 def test_a_bystander_is_moved_beside_others_and_then_to_a_lexer_of_its_own(tokenizer: BoundTokenizer) -> None:
     metrics = NodeMetrics()
     shelf = new_shelf(tokenizer, metrics)
@@ -174,7 +185,7 @@ def test_a_broken_matcher_has_no_next_token_until_it_is_repaired(tokenizer: Boun
 
 
 def test_a_limit_of_the_parser_breaks_nobody_else(tokenizer: BoundTokenizer) -> None:
-    grammar = 'start: "a" "x"{9} | "b" (("c" | "cc" | "ccc" | "cccc" | "ccccc")+){2}'
+    grammar = 'start: "a" "x"{9} | "t" (("c" | "cc" | "ccc" | "cccc" | "ccccc")+){2}'
     prototype = Prototype.build(tokenizer, grammar, replace(BUDGET, max_items_in_row=12))
     well, ill = innocent(prototype), guilty(prototype)
     step(ill, b"c" * 40)
