@@ -200,6 +200,30 @@ def test_a_hundred_items_are_counted_by_place_where_counts_of_both_kinds_meet() 
         ('{"type": "array", "not": {"uniqueItems": true}}', "uniqueItems"),
         ('{"type": "array", "items": {"type": "string"}, "maxItems": 2, "uniqueItems": true}', "uniqueItems"),
         (f'{{"type": "array", "items": {{"enum": {[*range(70)]}}}, "uniqueItems": true}}', "uniqueItems"),
+        (f'{{"type": "array", "items": {{"enum": {[*range(300)]}}}, "uniqueItems": true}}', "uniqueItems"),
+        (f'{{"type": "array", "items": {{"enum": {[*range(90)]}}}, "not": {{"uniqueItems": true}}}}', "uniqueItems"),
+        ('{"prefixItems": [{"type": "string"}, {"minimum": 1}], "items": false, "uniqueItems": true}', "uniqueItems"),
+        (
+            json.dumps(
+                {
+                    "type": "array",
+                    "prefixItems": [{"enum": [*range(at, 12)]} for at in range(12)],
+                    "items": False,
+                    "uniqueItems": True,
+                }
+            ),
+            "uniqueItems",
+        ),
+        (
+            json.dumps(
+                {
+                    "type": "array",
+                    "anyOf": [{"prefixItems": [{"const": at}, {"const": at}]} for at in range(7)],
+                    "unevaluatedItems": False,
+                }
+            ),
+            "unevaluatedItems",
+        ),
         ('{"type": "array", "contains": {"const": 1}, "minContains": 900}', "contains"),
         ('{"type": "array", "contains": {"const": 1}, "minContains": 50, "maxItems": 9000}', "contains"),
     ],
