@@ -5,6 +5,7 @@ with them. A grammar that compiles may still stall, dead-end or fail in decoding
 """
 
 import random
+import re
 import time
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,8 @@ from policy.limits import EngineBudget, TrialBudget
 _SEED = 0
 _ENDING_BIAS = 0.15
 """Share of steps that take a token likely to close what is open, so that endings are tried as well as openings."""
+_ALLOWING = re.compile(rb"[^\x00]")
+"""A byte of a mask that allows some token."""
 _CLOSERS = (b'"', b"}", b"]", b'"}', b'"]', b"]}", b"}]", b"}}", b'",', b'":', b",")
 
 
@@ -105,7 +108,10 @@ def _attempt(grammar: str, tokenizer: BoundTokenizer, engine: EngineBudget, tria
     walk, withheld = _Walk(tokenizer), _withheld_bits(tokenizer)
     times: list[float] = []
     current = matcher.deep_copy()
-    for _ in range(trial.num_steps):
+    last_new, sizes = 0, set[int]()
+    for step in range(trial.num_steps):
+        if step - last_new > trial.num_idle_steps:
+            break
         before = time.thread_time()
         mask = current.compute_bitmask()
         times.append(time.thread_time() - before)
@@ -117,6 +123,10 @@ def _attempt(grammar: str, tokenizer: BoundTokenizer, engine: EngineBudget, tria
         if times[-1] > trial.max_step_seconds:
             reason = "step_too_slow" if len(times) > 1 else "first_mask_too_slow"
             return TrialFailed(reason=reason, observed_seconds=times[-1])
+        size = mask.count(0)
+        if size not in sizes:
+            sizes.add(size)
+            last_new = step
         token = walk.choose(mask)
         is_end = token in tokenizer.end_ids
         if token is None or (is_end and not current.is_accepting()):
@@ -144,7 +154,7 @@ def _withheld_bits(tokenizer: BoundTokenizer) -> tuple[tuple[int, int], ...]:
 
 
 class _Walk:
-    """A seeded choice among allowed tokens. Every token is equally likely, but for a nudge towards endings."""
+    """A seeded way through masks: the first allowed token after a random place, with a nudge towards endings."""
 
     def __init__(self, tokenizer: BoundTokenizer) -> None:
         self._random = random.Random(_SEED)  # noqa: S311 - repeatable on purpose, nothing secret
@@ -157,26 +167,8 @@ class _Walk:
             allowed = [token for token in self._closing if mask[token >> 3] >> (token & 7) & 1]
             if allowed:
                 return self._random.choice(allowed)
-        num_allowed = int.from_bytes(mask, "little").bit_count()
-        if num_allowed == 0:
+        found = _ALLOWING.search(mask, self._random.randrange(len(mask))) or _ALLOWING.search(mask)
+        if found is None:
             return None
-        return _nth_set_bit(mask, self._random.randrange(num_allowed))
-
-
-def _nth_set_bit(mask: bytes, index: int) -> int:
-    """Position of the set bit that has `index` set bits before it, halving the mask until one byte is left."""
-    low, high = 0, len(mask)
-    while high - low > 1:
-        middle = (low + high) // 2
-        before = int.from_bytes(mask[low:middle], "little").bit_count()
-        if index < before:
-            high = middle
-        else:
-            index -= before
-            low = middle
-    for bit in range(8):
-        if mask[low] >> bit & 1:
-            if index == 0:
-                return low * 8 + bit
-            index -= 1
-    raise AssertionError("the mask has fewer bits than were counted")
+        bits = [bit for bit in range(8) if mask[found.start()] >> bit & 1]
+        return found.start() * 8 + self._random.choice(bits)

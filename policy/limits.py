@@ -125,9 +125,11 @@ class ProcessBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialBudget:
-    """A contract is accepted only after its first mask and `num_steps` seeded steps: some compile and die later."""
+    """A contract is accepted only after up to `num_steps` seeded steps of it: some compile, and die later."""
 
     num_steps: int
+    num_idle_steps: int
+    """Steps in a row without a mask of a new size, after which the walk has seen what it will see."""
     max_step_seconds: float
 
 
@@ -200,7 +202,7 @@ TENANT = LimitClass(
         max_grammar_size=50_000,
     ),
     compile=ProcessBudget(cpu_seconds=0.5, wall_seconds=2.0, address_space_bytes=_GIB, stack_bytes=64 * _MIB),
-    trial=TrialBudget(num_steps=256, max_step_seconds=0.020),
+    trial=TrialBudget(num_steps=256, num_idle_steps=48, max_step_seconds=0.020),
     validation_seconds=0.25,
 )
 
@@ -256,7 +258,7 @@ GOVERNED = LimitClass(
         max_grammar_size=200_000,
     ),
     compile=ProcessBudget(cpu_seconds=3.0, wall_seconds=10.0, address_space_bytes=2 * _GIB, stack_bytes=64 * _MIB),
-    trial=TrialBudget(num_steps=256, max_step_seconds=0.050),
+    trial=TrialBudget(num_steps=256, num_idle_steps=48, max_step_seconds=0.050),
     validation_seconds=1.0,
 )
 
@@ -314,7 +316,7 @@ UNLIMITED = LimitClass(
         max_grammar_size=500_000,
     ),
     compile=ProcessBudget(cpu_seconds=20.0, wall_seconds=40.0, address_space_bytes=3 * _GIB, stack_bytes=256 * _MIB),
-    trial=TrialBudget(num_steps=256, max_step_seconds=5.0),
+    trial=TrialBudget(num_steps=256, num_idle_steps=48, max_step_seconds=5.0),
     validation_seconds=5.0,
 )
 

@@ -28,6 +28,7 @@ from registry.parsing import parse_json
 _TYPES: Final = (
     JsonType.OBJECT, JsonType.ARRAY, JsonType.STRING, JsonType.NUMBER, JsonType.BOOLEAN, JsonType.NULL,
 )  # fmt: skip
+_NAMED_TYPES: Final[Mapping[str, JsonType]] = {**{each.value: each for each in JsonType}, "integer": JsonType.NUMBER}
 _COMPOSED: Final = (JsonType.OBJECT, JsonType.ARRAY)
 _CONSTANTS: Final[Mapping[JsonType, tuple[JsonValue, ...]]] = {
     JsonType.BOOLEAN: (False, True),
@@ -53,7 +54,8 @@ class Maker:
         formulas = KeywordFormulas(terms)
         self.truth = Truth(terms, formulas, format_not_known)
         self.solver = Solver(terms, formulas, self.truth, Spending(solving))
-        self._flattening = Flattening(self.solver, formulas, spending)
+        # Cases of what members have been looked at double with each subschema that decides; clauses by name do not.
+        self._flattening = Flattening(self.solver, KeywordFormulas(terms, max_member_conditions=0), spending)
         self._nodes: list[Node] = []
         self._numbers: dict[Goal, NodeId] = {}
         self._pending: deque[Goal] = deque()
@@ -133,10 +135,19 @@ class Maker:
             return False
 
     def _made(self, goal: Goal) -> Node:
-        parts = [node for json_type in _TYPES for node in self._of_type(goal, json_type)]
+        parts = [node for json_type in self._types(goal) for node in self._of_type(goal, json_type)]
         if len(parts) == 1:
             return parts[0]
         return AnyOf(parts=tuple(self._add(part) for part in parts))
+
+    def _types(self, goal: Goal) -> list[JsonType]:
+        """The types that the goal's own `type`s leave: what they rule out need not be looked at."""
+        left = set(_TYPES)
+        for want in goal:
+            named = self.terms[want.term].assertions.get("type")
+            if want.positive and named is not None:
+                left &= {_NAMED_TYPES[str(name)] for name in (named if isinstance(named, list) else [named])}
+        return [json_type for json_type in _TYPES if json_type in left]
 
     def _of_type(self, goal: Goal, json_type: JsonType) -> list[Node]:
         ordered: list[Wants] = sorted(goal, key=lambda want: (want.term, want.positive))

@@ -38,7 +38,7 @@ def test_a_contract_becomes_a_grammar_with_report_and_cost() -> None:
         "/properties/a/type",
         "/required",
     }
-    assert len(compilation.passed.mask_seconds) == TENANT.trial.num_steps
+    assert TENANT.trial.num_idle_steps < len(compilation.passed.mask_seconds) <= TENANT.trial.num_steps
     assert 0 < compilation.passed.compile_seconds < compilation.cpu_seconds
 
 
@@ -167,4 +167,5 @@ def test_text_that_is_no_grammar_fails_to_compile() -> None:
 def test_a_finite_grammar_is_walked_to_its_end_many_times() -> None:
     outcome = try_grammar('start: "yes" | "no"', tiny_tokenizer(), engine=TENANT.engine, trial=TENANT.trial)
     assert isinstance(outcome, Passed)
-    assert len(outcome.mask_seconds) == TENANT.trial.num_steps
+    # Two masks are all there is to see: the first, and the one of an end.
+    assert TENANT.trial.num_idle_steps < len(outcome.mask_seconds) < 2 * TENANT.trial.num_idle_steps
