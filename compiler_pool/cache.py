@@ -4,16 +4,18 @@ A cache holds only what may be lost and what would come out the same again: reso
 remembered. Keys include the tenant's partition, so entries of one tenant are out of another's reach by construction.
 """
 
-import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Protocol
 
 from compiler_pool.artifact import ArtifactAddress, ArtifactKey
+from compiler_pool.bounded_cache import BoundedCache
 
-Answer = TypeVar("Answer")
+SHARED_PARTITION: Final = "governed"
+"""Of the artifacts that all tenants share. No tenant's partition is called so: those are 64 hexadecimal digits."""
+_SHARED_WEIGHT: Final = 8.0
+"""Everybody's contracts: they give way to a tenant's only once they take eight times its room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,13 @@ def num_bytes_of(entry: CacheEntry) -> int:
     return len(entry.frame) + len(entry.cost) if isinstance(entry, CachedFrame) else len(entry.answer)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    address: ArtifactAddress
+    entry: CacheEntry
+    expires: float
+
+
 class ArtifactCache(Protocol):
     """Entries by address. `get` answers None for what was never put, has expired or was evicted; neither raises."""
 
@@ -55,115 +64,39 @@ class ArtifactCache(Protocol):
 
 
 class MemoryArtifactCache:
-    """Least recently used goes first; refusals also expire, so that a fixed engine is asked again."""
+    """The first tier. Refusals also expire, so that a fixed engine is asked again."""
 
     def __init__(self, *, max_bytes: int, refusal_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._max_bytes, self._refusal_seconds, self._clock = max_bytes, refusal_seconds, clock
-        self._entries: OrderedDict[ArtifactKey, tuple[ArtifactAddress, CacheEntry, float]] = OrderedDict()
-        self._num_bytes = 0
+        self._refusal_seconds, self._clock = refusal_seconds, clock
+        self._entries: BoundedCache[ArtifactKey, _Held] = BoundedCache(max_bytes=max_bytes, weight=weight_of)
 
     @property
     def num_bytes(self) -> int:
         """What is held, keys not counted."""
-        return self._num_bytes
+        return self._entries.num_bytes
 
     async def get(self, address: ArtifactAddress) -> CacheEntry | None:
         """See `ArtifactCache`."""
-        key = address.key
-        held = self._entries.get(key)
+        held = self._entries.get(address.key)
         if held is None:
             return None
-        _, entry, expires = held
-        if self._clock() >= expires:
-            self._drop(key)
+        if self._clock() >= held.expires:
+            self._entries.drop(address.key)
             return None
-        self._entries.move_to_end(key)
-        return entry
+        return held.entry
 
     def frame(self, key: ArtifactKey) -> tuple[ArtifactAddress, CachedFrame] | None:
         """The artifact of that key and its address. Being asked so makes it no more recently used."""
-        held = self._entries.get(key)
-        return (held[0], held[1]) if held is not None and isinstance(held[1], CachedFrame) else None
+        held = self._entries.peek(key)
+        return None if held is None or not isinstance(held.entry, CachedFrame) else (held.address, held.entry)
 
     async def put(self, address: ArtifactAddress, entry: CacheEntry) -> None:
         """See `ArtifactCache`. An entry larger than the whole cache is not kept."""
-        key = address.key
-        self._drop(key)
-        size = num_bytes_of(entry)
-        if size > self._max_bytes:
-            return
         expires = self._clock() + self._refusal_seconds if isinstance(entry, CachedRefusal) else float("inf")
-        self._entries[key] = (address, entry, expires)
-        self._num_bytes += size
-        while self._num_bytes > self._max_bytes:
-            self._drop(next(iter(self._entries)))
-
-    def _drop(self, key: ArtifactKey) -> None:
-        held = self._entries.pop(key, None)
-        if held is not None:
-            self._num_bytes -= num_bytes_of(held[1])
+        held = _Held(address=address, entry=entry, expires=expires)
+        self._entries.put(address.key, held, num_bytes=num_bytes_of(entry), owner=address.tenant_partition)
 
 
-class SingleFlight(Generic[Answer]):
-    """At most one computation per key at a time; who asks meanwhile gets the same answer.
-
-    The computation belongs to all who wait: it is cancelled when the last of them has gone, and not before.
-    """
-
-    def __init__(self) -> None:
-        self._flights: dict[ArtifactKey, _Flight[Answer]] = {}
-
-    async def run(
-        self,
-        key: ArtifactKey,
-        compute: Callable[[], Awaitable[Answer]],
-        *,
-        claim: Callable[[Answer | None], None] = lambda _: None,
-    ) -> tuple[Answer, bool]:
-        """The answer for `key`, and whether this call joined a computation that somebody else had started.
-
-        Of all who wait for one computation exactly one has its `claim` called: the first who gets the answer, with it;
-        or, when nobody gets it, the last to go, with None unless an answer had come in that moment. Who started it
-        comes first while it waits.
-        """
-        flight = self._flights.get(key)
-        has_joined = flight is not None
-        if flight is None:
-            flight = _Flight(task=asyncio.ensure_future(_awaited(compute)))
-            self._flights[key] = flight
-            flight.task.add_done_callback(lambda _: self._land(key, flight))
-        flight.num_waiting += 1
-        has_answer = False
-        try:
-            answer = await asyncio.shield(flight.task)
-            has_answer = True
-            return answer, has_joined
-        finally:
-            flight.num_waiting -= 1
-            if not flight.is_claimed and (has_answer or flight.num_waiting == 0):
-                flight.is_claimed = True
-                claim(_answer(flight.task))
-            if flight.num_waiting == 0 and not flight.task.done():
-                # Nobody may join a flight that is about to end: the next one starts its own.
-                self._land(key, flight)
-                flight.task.cancel()
-
-    def _land(self, key: ArtifactKey, flight: "_Flight[Answer]") -> None:
-        if self._flights.get(key) is flight:
-            del self._flights[key]
-
-
-@dataclass(slots=True, kw_only=True)
-class _Flight(Generic[Answer]):
-    task: "asyncio.Future[Answer]"
-    num_waiting: int = 0
-    is_claimed: bool = False
-
-
-def _answer(task: "asyncio.Future[Answer]") -> Answer | None:
-    has_answer = task.done() and not task.cancelled() and task.exception() is None
-    return task.result() if has_answer else None
-
-
-async def _awaited(compute: Callable[[], Awaitable[Answer]]) -> Answer:
-    return await compute()
+def weight_of(partition: Hashable) -> float:
+    """How many times the room of a tenant a partition may take before it gives way to one."""
+    return _SHARED_WEIGHT if partition == SHARED_PARTITION else 1.0

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from compiler_pool.answers import address_of, artifact_of, compiled, free_of_charge, is_deterministic, kept_answer
 from compiler_pool.artifact import ArtifactAddress, ArtifactKey
-from compiler_pool.cache import CachedFrame, CachedRefusal, CacheEntry, SingleFlight
+from compiler_pool.cache import CachedFrame, CachedRefusal, CacheEntry
 from compiler_pool.engine import ENGINE, ENGINE_VERSION
 from compiler_pool.errors import DigestMismatchError, FrameError, UnknownTokenizerError
 from compiler_pool.frame import KeyRing, seal
@@ -30,6 +30,7 @@ from compiler_pool.protocol import (
 )
 from compiler_pool.redis_leases import Found
 from compiler_pool.shared_flight import Computed, Late, SharedFlight
+from compiler_pool.single_flight import SingleFlight
 from compiler_pool.standing import Standing, Urgency
 from compiler_pool.tiered_cache import TieredArtifactCache
 from policy.limits import LIMIT_CLASSES

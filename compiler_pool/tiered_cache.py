@@ -6,6 +6,9 @@ from compiler_pool.cache_metrics import CacheMetrics
 from compiler_pool.redis_cache import Put, RedisArtifactCache
 from compiler_pool.reuse import ReuseAdmission, Stay
 
+_GOVERNED_TIMES = 4
+"""A governed contract stays so much longer: a full Redis evicts what is nearest to its end, and these come last."""
+
 
 class TieredArtifactCache:
     """See `compiler_pool.cache.ArtifactCache`. A `second` that is missing, slow or gone costs only what it held."""
@@ -53,7 +56,7 @@ class TieredArtifactCache:
         if self._second is None or not isinstance(entry, CachedFrame):
             return
         is_due = self._reuse.due(address, entry) is Stay.KEPT
-        if is_due and await self._second.keep(address, seconds=self._seconds[Stay.KEPT]):
+        if is_due and await self._second.keep(address, seconds=self._stay_seconds(address, entry, Stay.KEPT)):
             self._reuse.given(address.key, Stay.KEPT)
             self._metrics.stayed(Stay.KEPT)
 
@@ -67,12 +70,12 @@ class TieredArtifactCache:
     async def _share(self, address: ArtifactAddress, entry: CacheEntry) -> None:
         if self._second is None or (stay := self._reuse.due(address, entry)) is None:
             return
-        put = await self._second.put(address, entry, seconds=self._stay_seconds(entry, stay))
+        put = await self._second.put(address, entry, seconds=self._stay_seconds(address, entry, stay))
         if put is not Put.UNANSWERED:
             self._metrics.stayed(stay if put is Put.WRITTEN else put)
             # An entry that is too large counts as given: a hit must not frame it again in vain.
             self._reuse.given(address.key, Stay.KEPT if put is Put.OVERSIZED else stay)
 
-    def _stay_seconds(self, entry: CacheEntry, stay: Stay) -> float:
-        seconds = self._seconds[stay]
+    def _stay_seconds(self, address: ArtifactAddress, entry: CacheEntry, stay: Stay) -> float:
+        seconds = self._seconds[stay] * (_GOVERNED_TIMES if address.limits == "governed" else 1)
         return min(seconds, self._refusal_seconds) if isinstance(entry, CachedRefusal) else seconds

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from compiler_pool.artifact import ArtifactAddress, ArtifactKey, TokenizerDigest
-from compiler_pool.cache import SingleFlight
+from compiler_pool.bounded_cache import BoundedCache
+from compiler_pool.cache import weight_of
 from compiler_pool.errors import PoolUnavailableError
 from compiler_pool.protocol import (
     Busy,
@@ -30,8 +31,8 @@ from compiler_pool.protocol import (
     ReportEntryWire,
     TimedOut,
 )
+from compiler_pool.single_flight import SingleFlight
 from gateway.artifact_uses import ArtifactUses
-from gateway.bounded_cache import BoundedCache
 from gateway.budget import Meter
 from gateway.compilers import Compiler
 from gateway.errors import (
@@ -85,7 +86,7 @@ class ArtifactSource:
         self._uses = uses
         self._compile_seconds = compile_seconds
         self._metrics = metrics
-        self._cache: BoundedCache[ArtifactKey, _KeptArtifact] = BoundedCache(max_bytes=cache_bytes)
+        self._cache: BoundedCache[ArtifactKey, _KeptArtifact] = BoundedCache(max_bytes=cache_bytes, weight=weight_of)
         self._flights: SingleFlight[_Outcome] = SingleFlight()
 
     def is_cached(self, taken: TakenContract, tokenizer: TokenizerDigest) -> bool:
@@ -184,11 +185,11 @@ class ArtifactSource:
         self._metrics.compiles.labels(outcome=outcome.outcome).inc()
         if isinstance(outcome, Compiled):
             self._metrics.cache.labels(tier="pool", result=outcome.cache).inc()
-            self._keep(address.key, outcome)
+            self._keep(address, outcome)
         return outcome
 
-    def _keep(self, key: ArtifactKey, compiled: Compiled) -> None:
-        if compiled.artifact_key != key:
+    def _keep(self, address: ArtifactAddress, compiled: Compiled) -> None:
+        if compiled.artifact_key != address.key:
             return  # `_accept` refuses it
         try:
             artifact = _kept(compiled)
@@ -196,7 +197,7 @@ class ArtifactSource:
             return  # `_accept` says so to each who waits, after one of them has paid
         size = len(artifact.frame) + _ENTRY_OVERHEAD_BYTES
         size += sum(len(entry.pointer) + _REPORT_ENTRY_BYTES for entry in artifact.report)
-        self._cache.put(key, artifact, num_bytes=size)
+        self._cache.put(address.key, artifact, num_bytes=size, owner=address.tenant_partition)
         self._metrics.cache_bytes.set(self._cache.num_bytes)
 
     def _accept(self, outcome: _Outcome, address: ArtifactAddress, taken: TakenContract) -> BoundContract:

@@ -8,8 +8,9 @@ same schema.
 import asyncio
 from hashlib import sha256
 
+from compiler_pool.bounded_cache import BoundedCache
+from compiler_pool.cache import SHARED_PARTITION
 from gateway.auth.authenticator import Caller
-from gateway.bounded_cache import BoundedCache
 from gateway.chat_request import Contract, InlineContract, NamedContract
 from gateway.errors import ContractLookupError, ContractRefusedError
 from gateway.identifiers import TenantPartition
@@ -40,7 +41,7 @@ STRICT = EnforcementPolicy()
 CHECKED = EnforcementPolicy(allow_checked_after=True)
 """Otherwise: what cannot be in the grammar is left to the validator, and the answer fails if it is broken."""
 
-GOVERNED_PARTITION = TenantPartition("governed")
+GOVERNED_PARTITION = TenantPartition(SHARED_PARTITION)
 """Artifacts that all tenants share. No tenant's own partition is called so: those are 64 hexadecimal digits."""
 
 
@@ -78,7 +79,7 @@ class ContractIntake:
         if known is None:
             with clock.time(Stage.CANONICALISE):
                 known = await _canonicalise(inline, policy, len(spelling))
-            self._remember(address, known, policy, inline.param, clock)
+            self._remember(address, known, policy, inline.param, clock, owner=partition)
         return TakenContract(contract=known, policy=policy, param=inline.param, limits=TENANT, partition=partition)
 
     async def _take_named(
@@ -96,7 +97,7 @@ class ContractIntake:
         if known is None:
             with clock.time(Stage.CANONICALISE):
                 known = await self._canonical(revision, limits, caller, named.param)
-            self._remember(address, known, revision.policy, named.param, clock)
+            self._remember(address, known, revision.policy, named.param, clock, owner=caller.partition)
         return TakenContract(
             contract=known,
             policy=revision.policy,
@@ -122,12 +123,19 @@ class ContractIntake:
             raise ContractLookupError(error, param=param) from None
 
     def _remember(
-        self, address: bytes, contract: CanonicalContract, policy: EnforcementPolicy, param: str, clock: StageClock
+        self,
+        address: bytes,
+        contract: CanonicalContract,
+        policy: EnforcementPolicy,
+        param: str,
+        clock: StageClock,
+        *,
+        owner: TenantPartition,
     ) -> None:
         """Keep what may be compiled, and refuse the rest."""
         with clock.time(Stage.NEGOTIATE):
             _negotiate(contract, policy, param)
-        self._memo.put(address, contract, num_bytes=len(contract.text) * _BYTES_PER_CHARACTER)
+        self._memo.put(address, contract, num_bytes=len(contract.text) * _BYTES_PER_CHARACTER, owner=owner)
 
 
 def _is_common(resolved: ResolvedRevision) -> bool:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler_pool.artifact import ArtifactKey
-from compiler_pool.cache import CachedFrame, CachedRefusal, MemoryArtifactCache, SingleFlight
+from compiler_pool.cache import SHARED_PARTITION, CachedFrame, CachedRefusal, MemoryArtifactCache
+from compiler_pool.single_flight import SingleFlight
 from tests.compiler_pool.addresses import an_address
 
 A, B, C = an_address("a"), an_address("b"), an_address("c")
@@ -50,6 +51,17 @@ async def test_a_refusal_expires_and_an_artifact_does_not() -> None:
     assert await cache.get(A) is None
     now = 1e9
     assert await cache.get(B) is not None
+
+
+async def test_a_flood_pushes_out_its_own_and_everybodys_contracts_last() -> None:
+    cache = MemoryArtifactCache(max_bytes=1000, refusal_seconds=60)
+    quiet = [an_address(str(number), partition="quiet") for number in range(1)]
+    shared = [an_address(str(number), partition=SHARED_PARTITION) for number in range(6)]
+    for address in (*quiet, *shared):
+        await cache.put(address, _frame(90))
+    for number in range(100):
+        await cache.put(an_address(str(number), partition="flood"), _frame(50))
+    assert [await cache.get(address) for address in (*quiet, *shared)] == [_frame(90)] * 7
 
 
 async def test_one_computation_answers_everybody_who_asked_meanwhile() -> None:

@@ -1,41 +1,16 @@
-"""The bounded cache, the stage clock, settings, and the owner of tasks."""
+"""The stage clock, settings, and the owner of tasks."""
 
 import asyncio
 
 import pytest
 import structlog
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gateway.bounded_cache import BoundedCache
 from gateway.settings import GatewaySettings
 from gateway.stages import Stage, StageClock
 from gateway.tasks import TaskOwner
 
 PEPPER = "a pepper only for tests"
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60))), st.integers(0, 100))
-def test_a_cache_never_holds_more_than_its_bound_and_knows_what_it_holds(
-    puts: list[tuple[int, int]], max_bytes: int
-) -> None:
-    cache: BoundedCache[int, int] = BoundedCache(max_bytes=max_bytes)
-    for key, size in puts:
-        cache.put(key, size, num_bytes=size)
-        assert cache.num_bytes <= max_bytes
-        assert cache.get(key) == (size if size <= max_bytes else None)
-    held = [value for key in range(10) if (value := cache.get(key)) is not None]
-    assert sum(held) == cache.num_bytes
-
-
-def test_the_least_recently_used_entry_goes_first() -> None:
-    cache: BoundedCache[str, int] = BoundedCache(max_bytes=2)
-    cache.put("a", 1, num_bytes=1)
-    cache.put("b", 2, num_bytes=1)
-    cache.get("a")
-    cache.put("c", 3, num_bytes=1)
-    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (1, None, 3)
 
 
 def test_overhead_is_everything_but_decoding() -> None:
