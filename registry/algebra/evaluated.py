@@ -47,10 +47,10 @@ _LOOKING: Final = {
 }
 
 
-def unevaluated_formula(terms: Terms, number: TermId, keyword: str) -> Formula:
+def unevaluated_formula(terms: Terms, number: TermId, keyword: str, *, max_conditions: int = MAX_CONDITIONS) -> Formula:
     """The formula of an `unevaluated…` keyword: its cases, or one that is left unsettled."""
     conditions = _conditions(terms, number, keyword)
-    if len(conditions) > MAX_CONDITIONS:
+    if len(conditions) > max_conditions:
         return Unsettled(term=number, keyword=keyword, positive=True)
     cases: list[tuple[Formula, Formula]] = []
     for truths in product((True, False), repeat=len(conditions)):

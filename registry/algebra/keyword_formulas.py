@@ -6,7 +6,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
-from registry.algebra.evaluated import unevaluated_formula
+from registry.algebra.evaluated import MAX_CONDITIONS, unevaluated_formula
 from registry.algebra.formulas import (
     FALSE,
     TRUE,
@@ -82,8 +82,10 @@ def one_of_values(values: list[JsonValue]) -> OneOf:
 class KeywordFormulas:
     """The formulas of terms, each made once."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, *, max_member_conditions: int = MAX_CONDITIONS) -> None:
+        """`unevaluatedProperties` is left unsettled where more conditional subschemas decide what it speaks of."""
         self._terms = terms
+        self._max_member_conditions = max_member_conditions
         self._known: dict[tuple[TermId, JsonType], Formula] = {}
         self._refusals: dict[tuple[TermId, JsonType], Formula] = {}
 
@@ -131,7 +133,9 @@ class KeywordFormulas:
             case JsonType.OBJECT:
                 yield from _object(term)
                 if "unevaluatedProperties" in term.children:
-                    yield unevaluated_formula(self._terms, number, "unevaluatedProperties")
+                    yield unevaluated_formula(
+                        self._terms, number, "unevaluatedProperties", max_conditions=self._max_member_conditions
+                    )
             case _:
                 return
 
