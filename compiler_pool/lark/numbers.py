@@ -18,9 +18,9 @@ from compiler_pool.form.steps import StepWay, signed_automata, step_way
 from compiler_pool.lark.grammar import LarkRules
 from compiler_pool.lark.number_ranges import range_expressions
 
-_PLAIN: Final = "-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _READABLE_EXPONENT: Final = "(?:[0-9]{1,2}|[12][0-9]{2})"
-"""Up to 299: with any digits that a policy allows, still a number that doubles can hold."""
+"""Up to 299: with any digits that a policy allows, still a number that doubles can hold. No reader takes all of them."""
+_PLAIN: Final = f"-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?{_READABLE_EXPONENT})?"
 
 _MAX_EXACT_DIGITS: Final = 15
 """Digits of integers that are all exact for the engine."""

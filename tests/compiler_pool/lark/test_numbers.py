@@ -183,11 +183,11 @@ def test_named_numbers(schema: str, within: list[str], outside: list[str], max_d
     assert [text for text in outside if texts.generates(text)] == []
 
 
-def test_numbers_without_bounds_may_have_an_exponent_as_the_engines_own() -> None:
+def test_numbers_without_bounds_may_have_an_exponent_that_doubles_hold() -> None:
     matcher = matcher_of(_grammar(NumberSet(parts=(NumberRange(),))))
-    for text in ("0", "-12.50", "1e308", "1E-7", "-0", "1.0"):
+    for text in ("0", "-12.50", "1e299", "1E-7", "-0", "1.0"):
         assert generates(matcher, text), text
-    for text in ("01", ".5", "1.", "+1", "1e", "e1", "NaN"):
+    for text in ("01", ".5", "1.", "+1", "1e", "e1", "NaN", "1e300"):
         assert not generates(matcher, text), text
 
 
