@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass
 
+from gateway.definitions import read_inline
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.fields import screen_fields
 from gateway.protocol import (
@@ -103,12 +104,10 @@ def read_explain_request(body: JsonValue) -> ExplainIntent:
     if isinstance(sent, dict):
         if request.response_format is not None:
             raise _two_contracts()
-        inline = read_model(InlineContractSent, sent, param="contract")
+        read_model(InlineContractSent, sent, param="contract")
+        inline = read_inline(sent, param="contract")
         contract: Contract | None = InlineContract(
-            kind=ContractKind.JSON_SCHEMA,
-            schema=inline.schema_,
-            strict=bool(request.strict),
-            param="contract.schema",
+            kind=inline.kind, schema=inline.value, strict=bool(request.strict), param=inline.param
         )
     elif sent is None or isinstance(sent, str):
         contract = _one_contract(sent, request.response_format, strict=request.strict)

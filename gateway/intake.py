@@ -22,7 +22,7 @@ from policy.entitlement import Entitlements
 from policy.limits import GOVERNED, TENANT, LimitClass
 from registry.contract import CanonicalContract, ContractKind
 from registry.errors import MAX_REJECTIONS, ContractRejectedError, RegistryError, StateError
-from registry.json_schema import read_json_schema
+from registry.reading import read_contract
 from registry.resolution import Resolver
 from registry.revision import ContractClass, ResolvedRevision, Revision, SignatureStatus, Visibility
 from registry.uses import keyword_uses
@@ -153,7 +153,7 @@ def _is_common(resolved: ResolvedRevision) -> bool:
 
 async def _canonicalise(inline: InlineContract, policy: EnforcementPolicy, num_characters: int) -> CanonicalContract:
     def read() -> CanonicalContract:
-        return read_json_schema(inline.schema, limits=TENANT.contract, policy=policy)
+        return read_contract(inline.kind, inline.schema, limits=TENANT.contract, policy=policy)
 
     try:
         if num_characters <= _INLINE_CHARACTERS:

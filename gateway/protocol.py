@@ -124,10 +124,11 @@ class ChatRequest(Sent):
 
 
 class InlineContractSent(Sent):
-    """A contract sent in the request."""
+    """A contract sent in the request: `schema` for JSON Schema, `definition` for any kind."""
 
-    kind: Literal["json_schema"]
-    schema_: Annotated[Any, Field(alias="schema")]
+    kind: Annotated[str, Field(max_length=64)]
+    schema_: Annotated[Any, Field(alias="schema")] = None
+    definition: Any = None
 
 
 class ExplainRequest(Sent):

@@ -8,6 +8,7 @@ import pytest
 from gateway.chat_request import InlineContract, NamedContract, read_chat_request, read_explain_request
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.fields import ACCEPTED, CONSTRAINT_LIKE, UNSUPPORTED, USED
+from registry.contract import ContractKind
 
 MESSAGES = [{"role": "user", "content": "hi"}]
 
@@ -257,6 +258,8 @@ def test_explain_takes_a_contract_or_a_response_format() -> None:
     assert isinstance(shaped, InlineContract)
     assert shaped.strict
     assert read_explain_request({"contract": "x@prod"}).contract == NamedContract(name="x@prod", param="contract")
+    other = read_explain_request({"contract": {"kind": "choice", "definition": ["a"]}}).contract
+    assert other == InlineContract(kind=ContractKind.CHOICE, schema=["a"], strict=False, param="contract.definition")
 
 
 @pytest.mark.parametrize(
@@ -265,7 +268,10 @@ def test_explain_takes_a_contract_or_a_response_format() -> None:
         ({}, "missing_parameter", "contract"),
         ({"response_format": {"type": "text"}}, "missing_parameter", "contract"),
         ({"contract": 5}, "invalid_type", "contract"),
-        ({"contract": {"kind": "regex", "schema": "x"}}, "unsupported_kind", "contract.kind"),
+        ({"contract": {"kind": "xml", "schema": "x"}}, "unsupported_kind", "contract.kind"),
+        ({"contract": {"kind": "regex", "schema": "x"}}, "conflicting_parameters", "contract.schema"),
+        ({"contract": {"kind": "regex"}}, "missing_parameter", "contract.definition"),
+        ({"contract": {"definition": "x"}}, "missing_parameter", "contract.kind"),
         ({"contract": {"kind": "json_schema"}}, "missing_parameter", "contract.schema"),
         ({"contract": {"kind": "json_schema", "schema": {}, "x": 1}}, "unknown_constraint", "contract.x"),
         (

@@ -96,3 +96,17 @@ async def test_without_a_node_there_is_no_tokenizer_to_compile_for(tmp_path: Pat
     async with gateway_with(tmp_path, node=NodeTwin(is_down=True)) as world:
         response = await world.client.post(EXPLAIN, json={"contract": {"kind": "json_schema", "schema": {}}})
     assert (response.status_code, response.json()["error"]["code"]) == (503, "backend_failed")
+
+
+async def test_a_contract_of_another_kind_is_explained_by_its_definition(tmp_path: Path) -> None:
+    pool = PoolTwin()
+    async with gateway_with(tmp_path, pool=pool) as world:
+        body = {"contract": {"kind": "choice", "definition": ["b", "a"]}}
+        explained = await world.client.post(EXPLAIN, json=body)
+        refused = await world.client.post(EXPLAIN, json={"contract": {"kind": "choice", "definition": ["a", 1]}})
+    assert explained.status_code == 200, explained.text
+    assert explained.json()["contract"]["kind"] == "choice"
+    assert (pool.requests[0].kind, pool.requests[0].canonical_text) == ("choice", '["a","b"]')
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["pointer"]) == (400, "invalid_schema", "/1")
+    assert error["param"] == "contract.definition[1]"
