@@ -9,6 +9,7 @@ from compiler_pool.form.arrays import array_nodes
 from compiler_pool.form.cases import Case, cases_of, listed_values
 from compiler_pool.form.constant_texts import constant_text
 from compiler_pool.form.flattening import Flattening
+from compiler_pool.form.formats.membership import in_format
 from compiler_pool.form.making import Goal
 from compiler_pool.form.nodes import AnyOf, Form, Literals, Node, NodeId
 from compiler_pool.form.numbers import number_nodes
@@ -21,7 +22,7 @@ from registry.algebra.keyword_formulas import JsonType, KeywordFormulas
 from registry.algebra.outcomes import Empty
 from registry.algebra.solver import Solver
 from registry.algebra.terms import TermId, Terms
-from registry.algebra.truth import Truth, format_not_known
+from registry.algebra.truth import Truth
 from registry.contract import JsonValue
 from registry.parsing import parse_json
 
@@ -52,7 +53,7 @@ class Maker:
         self.terms = terms
         self.spending = spending
         formulas = KeywordFormulas(terms)
-        self.truth = Truth(terms, formulas, format_not_known)
+        self.truth = Truth(terms, formulas, in_format)
         self.solver = Solver(terms, formulas, self.truth, Spending(solving))
         # Cases of what members have been looked at double with each subschema that decides; clauses by name do not.
         self._flattening = Flattening(self.solver, KeywordFormulas(terms, max_member_conditions=0), spending)

@@ -58,7 +58,7 @@ class LanguageRun:
     """The automata of a language, side by side. States are tuples with one entry for each part that is no operator."""
 
     def __init__(self, language: Language, spending: ExpansionSpending, also: Iterable[str] = ()) -> None:
-        """`also` are texts whose characters the groups must tell apart.
+        """`also` are texts whose characters are groups of their own, so that walks come to them.
 
         Raises `ExpansionSpentError`.
         """
@@ -101,7 +101,7 @@ class LanguageRun:
         return self._holds(self._gate, states)
 
     def contains(self, text: str) -> bool:
-        """Whether a text, whose characters the groups tell apart, is in the language. Raises `ExpansionSpentError`."""
+        """Whether a text is in the language. Raises `ExpansionSpentError`."""
         self._spending.step(1 + len(text) * len(self._automata) // MOVES_PER_STEP)
         states = self.start
         for character in text:
@@ -139,9 +139,8 @@ class LanguageRun:
 
 def members(texts: Iterable[str], language: Language, spending: ExpansionSpending) -> tuple[str, ...]:
     """Those of the texts that are in the language. Raises `ExpansionSpentError`."""
-    kept = tuple(texts)
-    run = LanguageRun(language, spending, kept)
-    return tuple(text for text in kept if run.contains(text))
+    run = LanguageRun(language, spending)
+    return tuple(text for text in texts if run.contains(text))
 
 
 class _Steps(Spending):

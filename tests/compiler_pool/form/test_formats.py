@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from compiler_pool.form.formats.membership import in_format
 from compiler_pool.form.formats.table import Fit, format_language
 from compiler_pool.form.simplifying import simplified
 from gateway.validation.formats.table import FORMATS
@@ -41,4 +42,8 @@ def test_a_format_is_decided_as_the_validator_decides_it(name: str) -> None:
                 assert text not in held or says, text
             case Fit.WIDER:
                 assert text in held or not says, text
+    for text in texts:
+        told = in_format(name, text)
+        assert told is None or told is FORMATS[name](text), text
+    assert any(in_format(name, text) is not None for text in texts)
     assert any(text in held for text in texts[: len(texts) // 5])

@@ -29,6 +29,7 @@ from registry.algebra.formulas import (
 from registry.algebra.keyword_formulas import KeywordFormulas
 from registry.algebra.terms import Terms
 from registry.algebra.truth import Truth
+from registry.contract import JsonValue
 from tests.compiler_pool.form.walks import mutated, run_of, spending, walk
 
 
@@ -165,3 +166,13 @@ def test_a_formula_holds_for_exactly_the_texts_of_its_language(formula: Formula,
     assert {text for text in texts if run.contains(text)} == held
     nodes = string_nodes(formula, making)
     assert nodes or not held
+
+
+def test_a_listed_object_is_held_to_the_formats_of_its_members() -> None:
+    terms = Terms()
+    constants: list[JsonValue] = [{"day": "2024-02-29"}, {"day": "2023-02-29"}]
+    [root] = terms.read({"enum": constants, "properties": {"day": {"format": "date"}}})
+    making = Maker(terms, spending=spending(), solving=SolverBudget())
+    form = making.form(root)
+    assert form.nodes[form.root] == Literals(texts=('{"day":"2024-02-29"}',))
+    assert not making.inabilities
