@@ -1,6 +1,6 @@
 """Which members an atom of objects speaks of, and which names a formula gives an object to begin with."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from compiler_pool.form.flattening import every, some
 from compiler_pool.form.making import Making
@@ -15,6 +15,7 @@ from registry.algebra.formulas import (
     Formula,
     Has,
     Matching,
+    MembersAtMost,
     Named,
     OneOf,
     Others,
@@ -28,28 +29,70 @@ from registry.algebra.formulas import (
 from registry.algebra.keyword_formulas import JsonType
 from registry.algebra.truth import in_scope
 from registry.errors import UnsupportedPatternError
+from registry.parsing import parse_json
 
 
 def sayable(flat: Formula, making: Making) -> Formula:
-    """The formula without what no machine of members can say, which is reported."""
-    match flat:
-        case All(parts=parts):
-            return every(sayable(part, making) for part in parts)
-        case Any(parts=parts):
-            return some(sayable(part, making) for part in parts)
+    """The formula over atoms of members alone: listed objects member by member, `unevaluatedProperties` name by name.
+
+    What no machine of members can say is left out, and reported. Raises `ExpansionSpentError`.
+    """
+    said: dict[Formula, Formula] = {}
+    pending = [flat]
+    seen: set[int] = set()
+    while pending:
+        part = pending.pop()
+        if isinstance(part, All | Any):
+            # Parts that stand in many places are looked at in one.
+            if id(part) not in seen:
+                seen.add(id(part))
+                making.spending.step(1 + len(part.parts) // 16)
+                pending.extend(part.parts)
+        elif isinstance(part, Unsettled | OneOf | EachMember | SomeMember) and part not in said:
+            said[part] = _said(part, making)
+    changed = {part: other for part, other in said.items() if other != part}
+    return _with(flat, changed, {}) if changed else flat
+
+
+def _with(flat: Formula, changed: Mapping[Formula, Formula], known: dict[int, Formula]) -> Formula:
+    if not isinstance(flat, All | Any):
+        return changed.get(flat, flat)
+    if id(flat) not in known:
+        parts = (_with(part, changed, known) for part in flat.parts)
+        known[id(flat)] = every(parts) if isinstance(flat, All) else some(parts)
+    return known[id(flat)]
+
+
+def _said(atom: Formula, making: Making) -> Formula:
+    match atom:
         case Unsettled(term=term, keyword=keyword, positive=positive):
             formula = unevaluated_members(term, making)
             if formula is None:
                 making.cannot(keyword, "too many patterns of names decide which members it speaks of")
                 return TRUE
             return sayable(making.flat([formula if positive else negated(formula)], JsonType.OBJECT), making)
+        case OneOf(texts=texts, positive=True):
+            return some(_exactly(text, making) for text in texts)
         case OneOf():
             making.cannot("enum", "too many objects, or too large ones, are excluded")
             return TRUE
         case EachMember(scope=scope) | SomeMember(scope=scope) if not _is_sayable(scope, making):
             return TRUE
         case _:
-            return flat
+            return atom
+
+
+def _exactly(text: str, making: Making) -> Formula:
+    """What an object satisfies exactly if it is the one that the text spells."""
+    value = parse_json(text, max_bytes=1 << 26, max_nesting=512)
+    assert isinstance(value, dict), text
+    making.spending.step(1 + len(value))
+    constant = making.solver.terms.constant
+    members = (
+        SomeMember(scope=Named(name=name), wanted=Wants(term=constant([member]), positive=True))
+        for name, member in value.items()
+    )
+    return every((*members, MembersAtMost(count=len(value))))
 
 
 def _is_sayable(scope: Scope, making: Making) -> bool:

@@ -158,6 +158,8 @@ EXACT: Final = {
     "unevaluated in eight cases": '{"allOf": [{"anyOf": [true, {"properties": {"a": {"const": 1}}, "required": ["a"]}]}'
     ', {"anyOf": [true, {"properties": {"b": {"const": 1}}, "required": ["b"]}]}, {"if": {"required": ["x"]}, "then": '
     '{"patternProperties": {"^x": true}}}], "unevaluatedProperties": false}',
+    "listed objects that look at members": '{"anyOf": [{"enum": [{"a": 1}, {"a": "s", "b": 1}, {}], "properties": '
+    '{"a": true}}, {"required": ["b"], "properties": {"b": true}}], "unevaluatedProperties": {"const": 1}}',
     "not all unevaluated": '{"not": {"anyOf": [{"properties": {"a": true}, "required": ["a"]}, {"required": ["b"]}], '
     '"unevaluatedProperties": {"const": 1}}}',
     "a listed object beside others": '{"anyOf": [{"const": {"a": 1}}, {"required": ["a", "b"]}]}',
