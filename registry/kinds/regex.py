@@ -14,6 +14,7 @@ from registry.kinds.pattern_sizes import shortest_match_bytes
 from registry.kinds.regex_text import write_regex
 from registry.kinds.terms import Terms
 from registry.pattern_syntax import PatternProfile
+from registry.pattern_program import pattern_program
 from registry.patterns import parse_pattern
 
 _NAME = "regular expression"
@@ -29,6 +30,8 @@ def read_regex(value: JsonValue, terms: Terms, *, pointer: str = "") -> Canonica
         check_pattern_sizes(profile, parts, pointer=pointer)
         # The group keeps `a|b` together; that it is well formed by itself was just seen.
         tree = full_match_tree(f"^(?:{pattern})$")
+        # What could be generated and never judged would be a contract under which every answer fails.
+        pattern_program(f"^(?:{pattern})$")
     except UnsupportedPatternError as error:
         message = f"The pattern is not supported: {error}."
         refuse(RejectionCode.UNSUPPORTED_REGEX, message, pointer=pointer)

@@ -6,7 +6,7 @@ from typing import Final
 
 import re2
 
-from gateway.validation.kinds.reading import Reading, Terminal, places
+from gateway.validation.kinds.reading import Reading, Terminal
 from registry.algebra.alphabet import Alphabet
 from registry.algebra.automata import DEAD, Automaton, sets_of
 from registry.algebra.budgeting import SolverBudget, Spending
@@ -198,8 +198,3 @@ def _folded(characters: Characters) -> tuple[tuple[int, int], ...]:
         else:
             ranges.append((code_point, code_point))
     return tuple(ranges)
-
-
-def first_place(mask: int) -> int | None:
-    """The first of some places."""
-    return next(places(mask), None)

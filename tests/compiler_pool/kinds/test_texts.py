@@ -4,6 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler_pool.kinds.kind_grammar import kind_grammar
+from compiler_pool.lowering.outcome import Refused
+from policy.enforcement import EnforcementPolicy
+from policy.limits import UNLIMITED
+from registry.contract import ContractKind
 from tests.compiler_pool.kinds.generation import Generation, codes
 from tests.compiler_pool.kinds.grammars import short_texts
 
@@ -48,7 +53,9 @@ def test_a_choice_is_one_lexeme_however_many_members_it_has() -> None:
 
 def test_an_expression_that_could_not_be_judged_is_refused() -> None:
     pattern = r"(?:\p{L}{1,200}x){1,200}"
-    assert codes("regex", pattern) == [("unsupported_regex", "")]
+    outcome = kind_grammar(ContractKind.REGEX, pattern, limits=UNLIMITED, policy=EnforcementPolicy())
+    assert isinstance(outcome, Refused)
+    assert [(each.code, each.pointer) for each in outcome.rejections] == [("unsupported_regex", "")]
 
 
 def test_what_leads_nowhere_is_left_out_of_a_lark_grammar() -> None:
