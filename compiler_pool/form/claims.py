@@ -57,6 +57,8 @@ class Claims:
         return self._known[key]
 
     def _ways(self, residual: Residual, demanded: Goal) -> list[Way]:
+        if not self._open(residual):
+            return [] if residual == NEVER else [Way(goal=demanded, left=residual)]
         goal, left = self._forced(residual, demanded)
         if left == NEVER:
             return []

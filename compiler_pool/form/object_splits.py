@@ -20,7 +20,7 @@ from compiler_pool.form.nodes import MemberMachine
 from compiler_pool.form.residuals import NEVER, Residual, Residuals
 from compiler_pool.form.spending import ExpansionSpending, ExpansionSpentError
 from compiler_pool.form.value_cases import value_cases
-from registry.algebra.formulas import EachMember, Formula, Scope, SomeMember
+from registry.algebra.formulas import All, Any, EachMember, Formula, Scope, SomeMember
 
 MAX_TRIED_WAYS: Final = 16
 """Ways of one member in one state of a machine that is tried before its choices are split."""
@@ -33,6 +33,10 @@ MAX_TRIED_BRANCHES: Final = 4
 
 def object_machines(flat: Formula, making: Making) -> list[MemberMachine]:
     """Machines that together read the objects of a formula. Raises `ExpansionSpentError`."""
+    atoms = flat.parts if isinstance(flat, All) else (flat,)
+    if not any(isinstance(atom, Any) for atom in atoms):
+        machine = member_machine(flat, declared_names(flat), making, making.spending)
+        return [] if machine is None else [machine]
     return _Splitting(flat, making).machines()
 
 
