@@ -4,6 +4,7 @@
     ├── WorkerStartError       a worker would not start
     ├── TokenizerError         files that do not make a tokenizer whose bytes are known
     ├── FrameError             an artifact frame that is not ours, or no longer whole
+    ├── RedisUrlError          a URL that does not say how to reach a Redis
     ├── UnknownTokenizerError  a tokenizer that no worker holds
     ├── DigestMismatchError    a contract that does not have the digest it was sent under
     └── PoolUnavailableError   the pool's service cannot be reached, or answered nonsense
@@ -34,6 +35,10 @@ class TokenizerError(CompilerPoolError):
 
 class FrameError(CompilerPoolError):
     """The bytes are not an artifact that one of our keys signed."""
+
+
+class RedisUrlError(CompilerPoolError):
+    """The URL is none, or asks for what the client does not know. Never repeats it: it may hold a password."""
 
 
 class UnknownTokenizerError(CompilerPoolError):

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Final
 
+import structlog
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -13,7 +14,10 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from compiler_pool.cache_metrics import CacheMetrics
 from compiler_pool.circuit import Circuit
+from compiler_pool.errors import RedisUrlError
 from compiler_pool.second_tier import Operation, Silence
+
+_log = structlog.get_logger(__name__)
 
 _MAX_CONNECTIONS: Final = 16
 """A command takes a connection for under a millisecond."""
@@ -34,21 +38,12 @@ class Unanswered:
 
 
 class RedisLink:
-    """A few connections, a deadline on every command, and a breaker; `close` ends it."""
+    """A few connections, a deadline on every command, and a breaker; `close` ends it. Raises RedisUrlError."""
 
     def __init__(self, url: str, *, timeout_seconds: float, metrics: CacheMetrics) -> None:
         self._timeout_seconds, self._metrics = timeout_seconds, metrics
         self._circuit = Circuit()
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=_MAX_CONNECTIONS,
-            timeout=timeout_seconds,
-            socket_timeout=timeout_seconds,
-            socket_connect_timeout=timeout_seconds,
-            # The breaker decides when to ask again; a retry inside a command would hold a compile up.
-            retry=Retry(NoBackoff(), 0),
-            protocol=2,
-        )
+        pool = _pool(url, timeout_seconds)
         self._redis = Redis(connection_pool=pool)
         self._running: set[asyncio.Task[Any]] = set()
         self._pool = pool
@@ -66,8 +61,10 @@ class RedisLink:
         is_told = False
         try:
             value = await self._run(command)
-        except (RedisError, OSError, TimeoutError) as error:
+        except Exception as error:  # whatever a client library raises: no compile may fail for it
             is_told = True
+            if not isinstance(error, RedisError | OSError | TimeoutError):
+                _log.exception("an unforeseen end of a call to Redis")
             why = _why(error)
             if why is Silence.WRONG_TYPE:
                 self._circuit.succeeded()
@@ -115,6 +112,25 @@ class RedisLink:
     def _unanswered(self, operation: Operation, why: Silence) -> Unanswered:
         self._metrics.unanswered(operation, why, is_open=self._circuit.is_open)
         return Unanswered(why=why)
+
+
+def _pool(url: str, timeout_seconds: float) -> BlockingConnectionPool:
+    try:
+        pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=_MAX_CONNECTIONS,
+            timeout=timeout_seconds,
+            socket_timeout=timeout_seconds,
+            socket_connect_timeout=timeout_seconds,
+            # The breaker decides when to ask again; a retry inside a command would hold a compile up.
+            retry=Retry(NoBackoff(), 0),
+            protocol=2,
+        )
+        # Options of the URL's query go to every connection: one that is not known would fail each of them.
+        pool.connection_class(**pool.connection_kwargs)
+    except (TypeError, ValueError, LookupError):
+        raise RedisUrlError("not a URL of a Redis, or with an option that is not known") from None
+    return pool
 
 
 def _why(error: Exception) -> Silence:

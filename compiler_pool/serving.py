@@ -8,7 +8,7 @@ import uvicorn
 from pydantic import ValidationError
 from starlette.types import ASGIApp
 
-from compiler_pool.errors import FrameError
+from compiler_pool.errors import FrameError, RedisUrlError
 from compiler_pool.logs import configure_logging
 
 UNUSABLE_SETTINGS = 2
@@ -29,6 +29,8 @@ def made_from_settings(make: Callable[[], _Made], *, prefix: str) -> _Made:
             print(f"{name}: {fault['msg']}", file=sys.stderr)  # noqa: T201 - before there is anybody to log for
     except FrameError as error:
         print(f"SCHEMAGATE_ARTIFACT_KEYS: {error}", file=sys.stderr)  # noqa: T201 - as above
+    except RedisUrlError as error:
+        print(f"SCHEMAGATE_REDIS_URL: {error}", file=sys.stderr)  # noqa: T201 - as above
     sys.exit(UNUSABLE_SETTINGS)
 
 

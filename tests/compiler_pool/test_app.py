@@ -299,6 +299,21 @@ async def test_a_setting_without_default_is_asked_for_by_name(missing: str, name
     assert named in stderr.decode()
 
 
+async def test_a_redis_url_that_cannot_be_used_is_named_and_not_repeated() -> None:
+    environment = os.environ | {
+        "SCHEMAGATE_POOL_TOKENIZERS": "x",
+        "SCHEMAGATE_ARTIFACT_KEYS": KEYS,
+        "SCHEMAGATE_REDIS_URL": "redis://user:hunter2@host/0?nonsense=1",
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "compiler_pool", env=environment, stderr=asyncio.subprocess.PIPE
+    )
+    _, stderr = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 2
+    assert "SCHEMAGATE_REDIS_URL" in stderr.decode()
+    assert "hunter2" not in stderr.decode()
+
+
 async def test_tokenizers_that_do_not_load_keep_the_pool_from_being_ready(tmp_path: Path) -> None:
     port = free_port()
     environment = os.environ | {

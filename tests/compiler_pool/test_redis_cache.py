@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 from compiler_pool.cache import CachedRefusal
 from compiler_pool.cache_metrics import CacheMetrics
 from compiler_pool.cache_record import RecordFault, seal_record
+from compiler_pool.errors import RedisUrlError
 from compiler_pool.frame import KeyRing
 from compiler_pool.redis_cache import Put, RedisArtifactCache, name_of
 from compiler_pool.redis_link import Answer, RedisLink, Unanswered
@@ -142,8 +143,9 @@ async def test_a_redis_that_answers_nothing_counts_as_gone_after_a_few_tries_and
         assert (here.cache.is_down, here.count("circuit_open")) == (False, 0)
 
 
-async def test_a_redis_that_is_not_there_costs_nothing_but_itself() -> None:
-    async with tier("unix:///nowhere/at-all") as here:
+@pytest.mark.parametrize("url", ["unix:///nowhere/at-all", f"redis://{'a' * 70}.invalid:1"])
+async def test_a_redis_that_is_not_there_costs_nothing_but_itself(url: str) -> None:
+    async with tier(url) as here:
         assert await here.cache.get(ADDRESS) is None
         assert await here.cache.put(ADDRESS, ENTRY, seconds=60) is Put.UNANSWERED
         assert not await here.cache.keep(ADDRESS, seconds=60)
@@ -172,3 +174,19 @@ async def test_a_redis_that_is_full_refuses_and_is_left_alone() -> None:
             refused = [await here.link.ask(Operation.PUT, "SET", str(at), b"x" * 100_000) for at in range(20)]
             assert Unanswered(why=Silence.REFUSED) in refused
             assert await here.cache.put(ADDRESS, ENTRY, seconds=60) is Put.UNANSWERED
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://secret@host:notaport",
+        "redis://host/0?nonsense=secret",
+        "redis://host:99999999/0?socket_timeout=secret",
+        "redis://[::1/0",
+        "secret",
+    ],
+)
+async def test_a_url_that_is_none_is_said_so_at_the_start_and_not_repeated(url: str) -> None:
+    with pytest.raises(RedisUrlError) as raised:
+        RedisLink(url, timeout_seconds=1, metrics=CacheMetrics(CollectorRegistry()))
+    assert "secret" not in str(raised.value)
