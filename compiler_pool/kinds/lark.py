@@ -6,6 +6,7 @@ from dataclasses import replace
 from compiler_pool.form.emptiness import matches_nothing
 from compiler_pool.form.spending import ExpansionSpending
 from compiler_pool.kinds.embedding import Embedding
+from compiler_pool.kinds.lark_instances import without_parameters
 from compiler_pool.kinds.lark_terminals import Terminals
 from registry.kinds.grammar import (
     Alternative,
@@ -35,7 +36,8 @@ def lark_rules(
     Raises `ContractRejectedError` if the text is no canonical grammar, and `ExpansionSpentError`.
     """
     found = lark_definitions(canonical_text)
-    definitions = _Pruning(found.definitions, spending).fruitful()
+    expanded = without_parameters(found.definitions, START, spending) or found.definitions
+    definitions = _Pruning(expanded, spending).fruitful()
     if START not in definitions:
         return None
     kept: dict[str, Definition] = {}

@@ -13,8 +13,8 @@ from registry.kinds.parts import Parts
 from registry.kinds.pattern_sizes import shortest_match_bytes
 from registry.kinds.regex_text import write_regex
 from registry.kinds.terms import Terms
-from registry.pattern_syntax import PatternProfile
 from registry.pattern_program import pattern_program
+from registry.pattern_syntax import PatternProfile
 from registry.patterns import parse_pattern
 
 _NAME = "regular expression"

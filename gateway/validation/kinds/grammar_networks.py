@@ -13,7 +13,6 @@ from gateway.validation.errors import UnjudgeableContractError
 from gateway.validation.judge import Judge
 from gateway.validation.kinds.json_texts import Json
 from gateway.validation.kinds.networks import Enter, Networks, Scan
-from gateway.validation.kinds.parameters import argument, condition
 from gateway.validation.kinds.reading import Terminal
 from gateway.validation.kinds.terminals import (
     Fixed,
@@ -43,6 +42,7 @@ from registry.kinds.grammar import (
     Substring,
     items_of,
 )
+from registry.kinds.parameter_values import argument, condition
 from registry.pattern_syntax import Characters, Sequence
 
 _WORDS: Final = re2.compile(r"[\p{L}\p{M}\p{N}\p{Pc}]+|\s+|[^\p{L}\p{M}\p{N}\p{Pc}\s]+")

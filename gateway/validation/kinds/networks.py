@@ -6,16 +6,10 @@ from typing import Final, TypeAlias
 
 from gateway.validation.errors import UnjudgeableContractError
 from gateway.validation.kinds.reading import Terminal
+from registry.kinds.parameter_values import Argument, Condition
 
 MAX_STATES: Final = 200_000
 """Of all networks of a contract: repetitions are written out."""
-
-Parameter: TypeAlias = int
-"""64 bits that a rule is entered with; 0 for rules that have none."""
-NO_PARAMETER: Final[Parameter] = 0
-
-Argument: TypeAlias = Callable[[Parameter], Parameter]
-Condition: TypeAlias = Callable[[Parameter], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,9 @@ process it runs in is killed when its time is over, and then there is no verdict
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from gateway.validation.kinds.networks import NO_PARAMETER, Enter, Networks, Parameter, Pass, Scan, Step
+from gateway.validation.kinds.networks import Enter, Networks, Pass, Scan, Step
 from gateway.validation.kinds.reading import Reading, Terminal, places
+from registry.kinds.parameter_values import NO_PARAMETER, Parameter
 
 _Item: TypeAlias = tuple[int, int, Parameter]
 """A state, the place at which its rule was entered, and the rule's parameter."""

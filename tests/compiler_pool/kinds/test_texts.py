@@ -92,3 +92,28 @@ def test_the_engine_takes_fewer_texts_than_the_grammar_has_and_never_others() ->
     assert contract.disagreements(short_texts("abx", 5)) == []
     narrower = Generation("lark", 'start: A B\nA: /[ab]+/\nB: "bx"\n')
     assert narrower.disagreements(["abx"]) == [("abx", False)]
+
+
+def test_a_condition_that_could_not_be_met_later_is_seen_before() -> None:
+    # Two of three members, in order: without looking ahead, skipping the first two would lead to a dead end.
+    members = " | ".join(f'"{name}" r{at + 1}::set_bit({at})' for at, name in enumerate("a"))
+    grammar = f"""start: r0::0
+r0::_: {members} | r1::_
+r1::_: "b" r2::set_bit(1) | r2::_
+r2::_: "c" r3::set_bit(2) | r3::_
+r3::_: "." %if bit_count_ge([0:3],2)
+"""
+    contract = Generation("lark", grammar)
+    texts = ["ab.", "ac.", "bc.", "abc."]
+    assert [text for text in short_texts("abc.", 4) if contract.generates(text)] == sorted(
+        texts, key=lambda t: (len(t), t)
+    )
+    assert {contract.walk(seed) for seed in range(40)} == {*texts}
+    assert contract.disagreements(short_texts("abc.", 4)) == []
+    assert "%if" not in contract.grammar
+
+
+def test_a_grammar_with_very_many_parameters_keeps_them() -> None:
+    contract = Generation("lark", 'start: r::0\nr::_: "a" r::incr([0:12]) | "b" %if gt([0:12],3)\n')
+    assert "%if" in contract.grammar
+    assert [contract.generates(text) for text in ("aaaab", "aaab")] == [True, False]

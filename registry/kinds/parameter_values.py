@@ -6,10 +6,17 @@ it goes.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, NoReturn, TypeAlias
 
-from gateway.validation.errors import UnjudgeableContractError
-from gateway.validation.kinds.networks import Argument, Condition, Parameter
+from policy.rejection import RejectionCode
+from registry.kinds.faults import refuse
+
+Parameter: TypeAlias = int
+"""What a rule is entered with; 0 for rules that take none."""
+NO_PARAMETER: Final[Parameter] = 0
+
+Argument: TypeAlias = Callable[[Parameter], Parameter]
+Condition: TypeAlias = Callable[[Parameter], bool]
 
 _ALL: Final = (1 << 64) - 1
 _TOKEN: Final = re.compile(r"[a-z_]+|\d+|[\[\]():,]")
@@ -24,9 +31,9 @@ _COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
 
 
 def argument(text: str | None) -> Argument:
-    """What a reference gives its rule. Raises `UnjudgeableContractError`."""
+    """What a reference gives its rule. Raises `ContractRejectedError` where it is none."""
     if text is None:
-        return lambda _own: 0
+        return lambda _own: NO_PARAMETER
     tokens = _Tokens(text)
     found = tokens.argument()
     tokens.end()
@@ -34,7 +41,7 @@ def argument(text: str | None) -> Argument:
 
 
 def condition(text: str | None) -> Condition | None:
-    """Under what parameter an alternative may be taken. Raises `UnjudgeableContractError`."""
+    """Under what parameter an alternative may be taken. Raises `ContractRejectedError` where it is none."""
     if text is None:
         return None
     tokens = _Tokens(text)
@@ -84,7 +91,7 @@ class _Tokens:
             case "clear_bit":
                 return lambda own: own & ~(1 << number)
             case _:
-                raise UnjudgeableContractError(f"`{word}` is no function of parameters")
+                return _fail(f"`{word}` is no function of parameters")
 
     def condition(self) -> Condition:
         word = self._next()
@@ -116,7 +123,7 @@ class _Tokens:
             return lambda own: own >> low & most == goal
         compare = _COMPARISONS.get(word.removeprefix("bit_count_"))
         if compare is None:
-            raise UnjudgeableContractError(f"`{word}` is no condition")
+            _fail(f"`{word}` is no condition")
         self._take(",")
         number = self._number()
         if word.startswith("bit_count_"):
@@ -138,7 +145,7 @@ class _Tokens:
     def _number(self) -> int:
         word = self._next()
         if not word.isdigit():
-            raise UnjudgeableContractError("a number is missing")
+            _fail("a number is missing")
         return int(word) & _ALL
 
     def _peek(self) -> str:
@@ -151,9 +158,13 @@ class _Tokens:
 
     def _take(self, sign: str) -> None:
         if self._next() != sign:
-            raise UnjudgeableContractError(f"`{sign}` is missing")
+            _fail(f"`{sign}` is missing")
 
     def end(self) -> None:
         """Nothing is left over."""
         if self._at != len(self._tokens):
-            raise UnjudgeableContractError("more stands here than is understood")
+            _fail("more stands here than is understood")
+
+
+def _fail(message: str) -> NoReturn:
+    refuse(RejectionCode.INVALID_SCHEMA, f"In a parameter: {message}.")
