@@ -1,5 +1,6 @@
 """The texts of a pattern one by one, where it is only a list of words written as a pattern."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from registry.pattern_syntax import Anchor, Characters, Choice, PatternNode, Repeat, Sequence
@@ -25,29 +26,37 @@ def list_texts(tree: PatternNode) -> tuple[str, ...] | None:
         case Anchor():
             raise AssertionError(tree)
         case Sequence(parts=parts):
-            return _joined([list_texts(part) for part in parts])
+            texts: tuple[str, ...] | None = ("",)
+            for part in parts:
+                texts = _joined(texts, list_texts(part))
+                if texts is None:
+                    return None
+            return texts
         case Choice(branches=branches):
-            return _united([list_texts(branch) for branch in branches])
+            return _united(map(list_texts, branches))
         case Repeat(node=node, minimum=minimum, maximum=maximum):
             inner = list_texts(node)
             if maximum is None or maximum > MAX_LISTED or inner is None:
                 return None
-            return _united([_joined([inner] * count) for count in range(minimum, maximum + 1)])
+            powers: list[tuple[str, ...] | None] = [("",)]
+            for _ in range(maximum):
+                powers.append(_joined(powers[-1], inner))
+            return _united(powers[minimum:])
 
 
-def _united(lists: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    if any(each is None for each in lists):
-        return None
-    return _kept(tuple(dict.fromkeys(text for each in lists if each is not None for text in each)))
-
-
-def _joined(lists: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    texts: tuple[str, ...] | None = ("",)
+def _united(lists: Iterable[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    texts: dict[str, None] = {}
     for each in lists:
-        if each is None or texts is None:
+        if each is None:
             return None
-        texts = _kept(tuple(dict.fromkeys(text + more for text in texts for more in each)))
-    return texts
+        texts.update(dict.fromkeys(each))
+    return _kept(tuple(texts))
+
+
+def _joined(left: tuple[str, ...] | None, right: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if left is None or right is None:
+        return None
+    return _kept(tuple(dict.fromkeys(text + more for text in left for more in right)))
 
 
 def _kept(texts: tuple[str, ...]) -> tuple[str, ...] | None:
