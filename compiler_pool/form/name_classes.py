@@ -1,11 +1,12 @@
 """Kinds of undeclared names: two names are of one kind if all patterns and wishes say the same of both."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Final
 
 from compiler_pool.form.emptiness import is_empty_language
-from compiler_pool.form.languages import Among, Language, both, excluding
+from compiler_pool.form.languages import EVERY_STRING, Among, Language, both, excluding
 from compiler_pool.form.making import Making
 from compiler_pool.form.pattern_glimpses import begin_apart, sample
 from compiler_pool.form.simplifying import simplified
@@ -14,6 +15,8 @@ from registry.algebra.formulas import Wants
 from registry.algebra.keyword_formulas import JsonType
 from registry.algebra.truth import finds
 
+_MOST_DOUBLINGS: Final = 40
+"""Past every budget."""
 _COMMON_NAMES: Final = ("extra", "Extra", "x", "X", "a", "0", "_", "-", "", "é", "extra name", "x1")
 """Names that mostly show that a kind has some."""
 
@@ -65,29 +68,31 @@ class _Sorting:
 
     def classes(self, is_allowed: Callable[[NameClass], bool]) -> list[NameClass]:
         """All of them."""
-        kinds = self._kinds()
+        # Paid for before it is made: each wish doubles it.
+        self._making.spending.step(1 << min(len(self._wishes), _MOST_DOUBLINGS))
+        wished = list(product((True, False), repeat=len(self._wishes)))
         found: list[NameClass] = []
-        for kind in kinds:
-            classes = [(self._language(kind), frozenset[Wants]())]
-            for wish, language in self._wishes:
-                classes = [
-                    one
-                    for held, wished in classes
-                    for one in ((both(held, language), wished | {wish}), (both(held, excluding(language)), wished))
-                ]
-            for language, wished in classes:
-                one = NameClass(language=language, patterns=kind.within, wishes=wished)
-                if is_allowed(one) and (
-                    (kind.seen and not self._wishes) or not is_empty_language(language, self._making.spending)
-                ):
-                    simple = simplified(language, self._making.spending)
-                    found.append(NameClass(language=simple, patterns=kind.within, wishes=wished))
+        for kind in self._kinds():
+            for truths in wished:
+                held = frozenset(wish for (wish, _), holds in zip(self._wishes, truths, strict=True) if holds)
+                one = NameClass(language=EVERY_STRING, patterns=kind.within, wishes=held)
+                if not is_allowed(one):
+                    continue
+                by_wish = zip(self._wishes, truths, strict=True)
+                parts = (language if holds else excluding(language) for (_, language), holds in by_wish)
+                language = both(self._language(kind), *parts)
+                if (kind.seen and not truths) or not is_empty_language(language, self._making.spending):
+                    found.append(replace(one, language=simplified(language, self._making.spending)))
         return found
 
     def _kinds(self) -> list[_Kind]:
         """Split by one pattern after the other; what is empty is dropped at once, so that kinds stay few."""
+        if not self._patterns:
+            # All names but finitely many: one that is longer than these is of the kind.
+            return [_Kind(seen=["x" * (1 + max(map(len, self._declared), default=0))])]
         samples = dict.fromkeys((*filter(None, map(sample, self._patterns)), *_COMMON_NAMES))
-        kinds = [_Kind(seen=[name for name in samples if name not in set(self._declared)])]
+        declared = set(self._declared)
+        kinds = [_Kind(seen=[name for name in samples if name not in declared])]
         for pattern in self._patterns:
             split: list[_Kind] = []
             for kind in kinds:

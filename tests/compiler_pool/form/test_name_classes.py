@@ -13,6 +13,7 @@ from compiler_pool.form.maker import Maker
 from compiler_pool.form.name_classes import NameClass, name_classes
 from compiler_pool.form.pattern_glimpses import begin_apart, first_characters, sample
 from compiler_pool.form.running import members
+from compiler_pool.form.spending import ExpansionSpentError
 from compiler_pool.form.strings import pattern_language
 from policy.limits import UNLIMITED
 from registry.algebra.budgeting import SolverBudget
@@ -75,6 +76,12 @@ def test_kinds_that_no_member_may_have_are_left_out() -> None:
     maker, _ = world()
     classes = name_classes(["^x", "1$"], [], declared=[], making=maker, is_allowed=is_matched)
     assert {one.patterns for one in classes} == {frozenset({"^x"}), frozenset({"1$"}), frozenset({"^x", "1$"})}
+
+
+def test_wishes_that_would_double_past_the_budget_are_refused_at_once() -> None:
+    maker, wishes = world(*({"minLength": at + 1} for at in range(30)))
+    with pytest.raises(ExpansionSpentError):
+        name_classes([], wishes, declared=[], making=maker, is_allowed=lambda _: True)
 
 
 def test_twenty_patterns_that_exclude_each_other_make_twenty_one_kinds() -> None:
