@@ -10,12 +10,14 @@ from compiler_pool.forcing import with_safe_forcing, without_forcing
 from compiler_pool.kinds.kind_grammar import kind_grammar
 from compiler_pool.lowering.lower import lower
 from compiler_pool.lowering.outcome import Lowered, Refused
+from compiler_pool.open_ends import bounds_for, has_open_ends
 from compiler_pool.schema_grammar import schema_grammar
 from compiler_pool.tokenizer import BoundTokenizer
 from compiler_pool.trial import CompileFailed, Passed, TrialFailed, TrialOutcome, try_grammar
 from policy.enforcement import EnforcementPolicy, ReportEntry
 from policy.limits import LimitClass, TrialBudget
 from policy.rejection import Rejection, RejectionCode
+from policy.text_bounds import TextReport
 from registry.canonical import read_canonical
 from registry.contract import ContractKind, JsonValue
 from registry.errors import ContractRejectedError
@@ -27,6 +29,7 @@ class CompiledContract:
 
     grammar: str
     report: tuple[ReportEntry, ...]
+    text: TextReport
     lower_seconds: float
     passed: Passed
     cpu_seconds: float
@@ -70,7 +73,7 @@ def compile_contract(
         return _refused([Rejection(code=RejectionCode.UNSUPPORTED_KIND, message=message)], (), started)
     if kind != ContractKind.JSON_SCHEMA:
         attempt = partial(kind_grammar, ContractKind(kind), canonical_text, limits=limits, policy=policy)
-        return _compile_kind(attempt, tokenizer, limits, started)
+        return _compile_kind(attempt, tokenizer, policy, limits, started)
     try:
         schema = read_canonical(canonical_text)
     except ContractRejectedError as error:
@@ -79,7 +82,11 @@ def compile_contract(
 
 
 def _compile_kind(
-    attempt: Callable[..., Lowered | Refused], tokenizer: BoundTokenizer, limits: LimitClass, started: float
+    attempt: Callable[..., Lowered | Refused],
+    tokenizer: BoundTokenizer,
+    policy: EnforcementPolicy,
+    limits: LimitClass,
+    started: float,
 ) -> Compilation:
     """Schemas inside by the engine's own compiler first, like whole ones; the rest of the grammar is the same."""
     lowered = attempt()
@@ -95,7 +102,8 @@ def _compile_kind(
         return replace(_refused(lowered.rejections, lowered.report, started), lower_seconds=lower_seconds)
     match outcome:
         case Passed():
-            return _compiled(grammar, lowered.report, outcome, lower_seconds - _seconds(outcome), started)
+            text = TextReport(bounds=policy.bounds, bounded=lowered.bounded)
+            return _compiled(grammar, lowered.report, text, outcome, lower_seconds - _seconds(outcome), started=started)
         case CompileFailed() | TrialFailed():
             rejection = _refusal(outcome, limits.trial)
             return replace(_refused([rejection], lowered.report, started), lower_seconds=lower_seconds)
@@ -110,13 +118,18 @@ def _seconds(passed: Passed) -> float:
 def _compile_schema(
     schema: JsonValue, tokenizer: BoundTokenizer, policy: EnforcementPolicy, limits: LimitClass, started: float
 ) -> Compilation:
-    """By the engine's own schema compiler where that is exact, which starts quickest; else by the intermediate form."""
-    native = lower(schema, limits=limits.contract, policy=replace(policy, allow_checked_after=False))
+    """By the engine's own schema compiler where that is exact, which starts quickest; else by the intermediate form.
+
+    What a policy bounds and the schema leaves open is the form's: the engine's compiler knows of no bounds.
+    """
+    bounds = bounds_for(schema, policy.bounds)
+    strict = replace(policy, allow_checked_after=False)
+    native = None if has_open_ends(schema, bounds) else lower(schema, limits=limits.contract, policy=strict)
     if isinstance(native, Lowered):
         lower_seconds = time.thread_time() - started
         grammar, outcome = _tried(native.grammar, tokenizer, limits)
         if isinstance(outcome, Passed):
-            return _compiled(grammar, native.report, outcome, lower_seconds, started)
+            return _compiled(grammar, native.report, TextReport(bounds=bounds), outcome, lower_seconds, started=started)
     before = time.thread_time()
     exact = schema_grammar(schema, limits=limits, policy=policy)
     lower_seconds = time.thread_time() - before
@@ -125,18 +138,26 @@ def _compile_schema(
     grammar, outcome = _tried(exact.grammar.text(), tokenizer, limits)
     match outcome:
         case Passed():
-            return _compiled(grammar, exact.report, outcome, lower_seconds, started)
+            text = TextReport(bounds=bounds, bounded=exact.bounded)
+            return _compiled(grammar, exact.report, text, outcome, lower_seconds, started=started)
         case CompileFailed() | TrialFailed():
             rejection = _refusal(outcome, limits.trial)
             return replace(_refused([rejection], exact.report, started), lower_seconds=lower_seconds)
 
 
 def _compiled(
-    grammar: str, report: tuple[ReportEntry, ...], passed: Passed, lower_seconds: float, started: float
+    grammar: str,
+    report: tuple[ReportEntry, ...],
+    text: TextReport,
+    passed: Passed,
+    lower_seconds: float,
+    *,
+    started: float,
 ) -> CompiledContract:
     return CompiledContract(
         grammar=grammar,
         report=report,
+        text=text,
         lower_seconds=lower_seconds,
         passed=passed,
         cpu_seconds=time.thread_time() - started,

@@ -12,9 +12,11 @@ from compiler_pool.form.unknown_formats import Unasserted, without_unknown_forma
 from compiler_pool.lark.grammar import LarkGrammar
 from compiler_pool.lark.writer import write_form
 from compiler_pool.lowering.outcome import Ledger, Refused
+from compiler_pool.open_ends import bounds_for
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry, Unknown
 from policy.limits import LimitClass
 from policy.rejection import Rejection, RejectionCode
+from policy.text_bounds import MAX_BOUNDED, BoundedPlace, TextBounds
 from registry.algebra.budgeting import SolverBudget
 from registry.algebra.terms import Terms, UnreadableContractError
 from registry.contract import JsonValue
@@ -27,6 +29,9 @@ class SchemaForm:
 
     form: Form
     report: tuple[ReportEntry, ...]
+    max_digits: int | None = None
+    """Of numbers without an end; the writer's to keep to, for digits are spelling."""
+    bounded: tuple[BoundedPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +40,7 @@ class SchemaGrammar:
 
     grammar: LarkGrammar
     report: tuple[ReportEntry, ...]
+    bounded: tuple[BoundedPlace, ...] = ()
 
 
 def schema_grammar(
@@ -47,7 +53,8 @@ def schema_grammar(
     made = schema_form(schema, limits=limits, policy=policy)
     if isinstance(made, Refused):
         return made
-    return SchemaGrammar(grammar=write_form(made.form, prefix=prefix), report=made.report)
+    grammar = write_form(made.form, prefix=prefix, max_digits=made.max_digits)
+    return SchemaGrammar(grammar=grammar, report=made.report, bounded=made.bounded)
 
 
 def schema_form(schema: JsonValue, *, limits: LimitClass, policy: EnforcementPolicy) -> SchemaForm | Refused:
@@ -66,7 +73,8 @@ def schema_form(schema: JsonValue, *, limits: LimitClass, policy: EnforcementPol
         (root,) = terms.read(stripped)
     except UnreadableContractError as error:
         return _refused(ledger, Rejection(code=RejectionCode.COMPILE_REFUSED, message=str(error)))
-    maker = Maker(terms, spending=ExpansionSpending(limits.expansion), solving=_solving(limits))
+    bounds = bounds_for(schema, policy.bounds)
+    maker = _maker(terms, limits, bounds)
     try:
         form = maker.form(root)
     except ExpansionSpentError as error:
@@ -76,11 +84,46 @@ def schema_form(schema: JsonValue, *, limits: LimitClass, policy: EnforcementPol
         return _refused(ledger, Rejection(code=RejectionCode.COMPILE_REFUSED, message=message))
     kept = pruned(form)
     if kept is None:
-        return _refused(ledger, _unsatisfiable(stripped, limits))
-    _note_inabilities(maker, Places(stripped, terms, root), stripped, ledger)
+        return _refused(ledger, _out_of_bounds(stripped, limits, bounds) or _unsatisfiable(stripped, limits))
+    places = Places(stripped, terms, root)
+    _note_inabilities(maker, places, stripped, ledger)
     if ledger.rejections:
         return Refused(rejections=ledger.rejections, report=ledger.report)
-    return SchemaForm(form=kept, report=ledger.report)
+    return SchemaForm(form=kept, report=ledger.report, max_digits=bounds.max_digits, bounded=_bounded(maker, places))
+
+
+def _maker(terms: Terms, limits: LimitClass, bounds: TextBounds) -> Maker:
+    spending = ExpansionSpending(limits.expansion)
+    return Maker(terms, spending=spending, solving=_solving(limits), bounds=bounds)
+
+
+def _bounded(maker: Maker, places: Places) -> tuple[BoundedPlace, ...]:
+    limits = dict(maker.bounding.bounds.named())
+    found = {
+        BoundedPlace(pointer=places.of_goal(goal), limit_name=name, limit=limits[name]): None
+        for goal, name in maker.bounding.noted()
+    }
+    return tuple(found)[:MAX_BOUNDED]
+
+
+def _out_of_bounds(schema: JsonValue, limits: LimitClass, bounds: TextBounds) -> Rejection | None:
+    """Why no value is left, if the schema has values and a bound leaves none of them."""
+    for name, bound in bounds.named():
+        terms = Terms()
+        (root,) = terms.read(schema)
+        try:
+            is_left = pruned(_maker(terms, limits, bounds.without(name)).form(root)) is not None
+        except ExpansionSpentError:
+            continue
+        if is_left:
+            return Rejection(
+                code=RejectionCode.LIMIT_EXCEEDED,
+                message=f"every value of this schema passes the bound {name} {bound} that is set for what is generated",
+                limit_name=name,
+                limit=bound,
+            )
+    others = bounds.named()[1:]
+    return _out_of_bounds(schema, limits, TextBounds(**dict(others))) if others else None
 
 
 def _solving(limits: LimitClass) -> SolverBudget:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
+from policy.text_bounds import UNBOUNDED, TextBounds
+
 
 class KeywordStatus(StrEnum):
     """The four fates of a keyword; there is no fifth, so nothing can be dropped in silence."""
@@ -32,14 +34,19 @@ class ReportEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnforcementPolicy:
-    """How much a contract may lean on the validator. The default is the strictest."""
+    """How much a contract may lean on the validator, and how far text may run on. The default is the strictest."""
 
     allow_checked_after: bool = False
     unknown_keyword: Unknown = Unknown.REJECT
     unknown_format: Unknown = Unknown.REJECT
+    bounds: TextBounds = UNBOUNDED
+    """An operator's, not a revision's: they change with no contract, and go with every one."""
 
     @property
     def digest(self) -> str:
         """Part of an artifact's address: the same contract under another policy is another artifact."""
         text = f"{int(self.allow_checked_after)};{self.unknown_keyword};{self.unknown_format}"
+        if self.bounds != UNBOUNDED:
+            # Without bounds the digest is the one that signatures of revisions were made over.
+            text += f";{self.bounds.spelling}"
         return sha256(text.encode()).hexdigest()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from compiler_pool.form.arrays import array_nodes
+from compiler_pool.form.bounding import TextBounding
 from compiler_pool.form.cases import Case, cases_of, listed_values
 from compiler_pool.form.constant_texts import constant_text
 from compiler_pool.form.flattening import Flattening
@@ -16,6 +17,7 @@ from compiler_pool.form.numbers import number_nodes
 from compiler_pool.form.objects import object_nodes
 from compiler_pool.form.spending import ExpansionSpending
 from compiler_pool.form.strings import string_nodes
+from policy.text_bounds import UNBOUNDED, TextBounds
 from registry.algebra.budgeting import BudgetSpentError, SolverBudget, Spending
 from registry.algebra.formulas import FALSE, Formula, Wants
 from registry.algebra.keyword_formulas import JsonType, KeywordFormulas
@@ -49,7 +51,9 @@ class Inability:
 class Maker:
     """Makes the form of one contract. Implements `Making` for the makers of each type."""
 
-    def __init__(self, terms: Terms, *, spending: ExpansionSpending, solving: SolverBudget) -> None:
+    def __init__(
+        self, terms: Terms, *, spending: ExpansionSpending, solving: SolverBudget, bounds: TextBounds = UNBOUNDED
+    ) -> None:
         self.terms = terms
         self.spending = spending
         formulas = KeywordFormulas(terms)
@@ -58,8 +62,11 @@ class Maker:
         # Cases of what members have been looked at double with each subschema that decides; clauses by name do not.
         self._flattening = Flattening(self.solver, KeywordFormulas(terms, max_member_conditions=0), spending)
         self._nodes: list[Node] = []
-        self._numbers: dict[Goal, NodeId] = {}
-        self._pending: deque[Goal] = deque()
+        self._numbers: dict[tuple[Goal, int], NodeId] = {}
+        self._pending: deque[tuple[Goal, int]] = deque()
+        self._depth = 0
+        """Arrays and objects around the value under way. Always 0 where nothing bounds it: a goal is one node then."""
+        self.bounding = TextBounding(bounds, self)
         self.under_way: Goal = frozenset()
         """The goal whose node is being made."""
         self._emptiness: dict[Goal, bool] = {}
@@ -68,20 +75,25 @@ class Maker:
 
     def form(self, root: TermId) -> Form:
         """The form of a term's values. Raises `ExpansionSpentError`."""
-        number = self.node([Wants(term=root, positive=True)])
+        number = self._node([Wants(term=root, positive=True)], 0)
         while self._pending:
-            goal = self._pending.popleft()
+            goal, self._depth = self._pending.popleft()
             self.under_way = goal
-            self._nodes[self._numbers[goal]] = self._made(goal)
+            self._nodes[self._numbers[goal, self._depth]] = self._made(goal)
         return Form(nodes=tuple(self._nodes), root=number)
 
     def node(self, goal: Iterable[Wants]) -> NodeId:
-        """See `Making`."""
+        """See `Making`. It is a part of the value under way."""
+        return self._node(goal, 0 if self.bounding.bounds.max_depth is None else self._depth + 1)
+
+    def _node(self, goal: Iterable[Wants], depth: int) -> NodeId:
         wanted = self._normal(goal)
-        if wanted not in self._numbers:
-            self._numbers[wanted] = self._add(AnyOf(parts=()))
-            self._pending.append(wanted)
-        return self._numbers[wanted]
+        if (wanted, depth) not in self._numbers:
+            self._numbers[wanted, depth] = self._add(AnyOf(parts=()))
+            self._pending.append((wanted, depth))
+        if not wanted:
+            self.bounding.held_by(self.under_way)
+        return self._numbers[wanted, depth]
 
     def is_empty(self, goal: Iterable[Wants]) -> bool:
         """See `Making`."""
@@ -163,9 +175,9 @@ class Maker:
             texts, flat = listed_values(whole, self.spending)
             values = [parse_json(text, max_bytes=1 << 26, max_nesting=512) for text in texts]
             nodes = self._listed(values, whole)
-            if flat == FALSE:
+            if flat == FALSE or self.bounding.is_deepest(self._depth, goal):
                 return nodes
-        return nodes + _MAKERS[json_type](flat, self)
+        return nodes + self.bounding.nodes(goal, json_type, flat, lambda wanted: _MAKERS[json_type](wanted, self))
 
     def _listed(self, values: Iterable[JsonValue], flat: Formula) -> list[Node]:
         """Those of the values for which the formula holds."""

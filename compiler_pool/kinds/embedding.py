@@ -8,10 +8,12 @@ from compiler_pool.kinds.texts import Embedded
 from compiler_pool.lark.grammar import LarkRules
 from compiler_pool.lowering.lower import lower
 from compiler_pool.lowering.outcome import Lowered, Refused
+from compiler_pool.open_ends import bounds_for, has_open_ends
 from compiler_pool.schema_grammar import schema_grammar
 from policy.enforcement import EnforcementPolicy, ReportEntry
 from policy.limits import LimitClass
 from policy.rejection import Rejection
+from policy.text_bounds import BoundedPlace
 from registry.contract import JsonValue
 
 _START: Final = "start: "
@@ -31,6 +33,7 @@ class Embedding:
     may_be_native: bool = True
     """Whether the engine's own schema compiler may be used where it is exact; it starts quickest."""
     report: list[ReportEntry] = field(default_factory=list)
+    bounded: list[BoundedPlace] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     written: list[tuple[str, str]] = field(default_factory=list)
     """Rules and terminals that schemas brought along, under names of their own."""
@@ -44,7 +47,7 @@ class Embedding:
         """
         number = self._num_schemas
         self._num_schemas += 1
-        if self.may_be_native:
+        if self.may_be_native and not has_open_ends(schema, bounds_for(schema, self.policy.bounds)):
             strict = replace(self.policy, allow_checked_after=False)
             native = lower(schema, limits=self.limits.contract, policy=strict)
             if isinstance(native, Lowered):
@@ -59,6 +62,7 @@ class Embedding:
         else:
             rule = exact.grammar.start
             self.written.extend(exact.grammar.rules)
+            self.bounded.extend(_moved_place(each, pointer, name) for each in exact.bounded)
         return Embedded(rule=rule, starts=_starts(schema), pointer=pointer)
 
     def _report(self, report: Iterable[ReportEntry], pointer: str, name: str | None) -> None:
@@ -76,6 +80,10 @@ def _moved_entry(entry: ReportEntry, pointer: str, name: str | None) -> ReportEn
     if name is None:
         return replace(entry, pointer=pointer + entry.pointer)
     return ReportEntry(pointer="", keyword=f"{name}#{entry.pointer}", status=entry.status)
+
+
+def _moved_place(place: BoundedPlace, pointer: str, name: str | None) -> BoundedPlace:
+    return replace(place, pointer="" if name is not None else pointer + place.pointer)
 
 
 def _moved_rejection(rejection: Rejection, pointer: str, name: str | None) -> Rejection:

@@ -22,6 +22,7 @@ from compiler_pool.lowering.outcome import MAX_REJECTIONS, Lowered, Refused
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import LimitClass
 from policy.rejection import Rejection, RejectionCode
+from policy.text_bounds import MAX_BOUNDED
 from registry.canonical import read_canonical
 from registry.contract import ContractKind, JsonValue
 from registry.errors import ContractRejectedError, UnsupportedPatternError
@@ -148,11 +149,14 @@ class _Lowering:
             return self.refused(Rejection(code=RejectionCode.UNSATISFIABLE, message=message, keyword=_START))
         written = [f"{head} {body}" if head.startswith("%") else f"{head}: {body}" for head, body in lines]
         written += [f"{name}: {body}" for name, body in self._all_rules()]
-        return Lowered(grammar="\n".join(written) + "\n", report=self._report())
+        return self._finished("\n".join(written) + "\n")
 
     def _lowered(self, start: str) -> Lowered:
         grammar = LarkGrammar(start=start, rules=self._all_rules())
-        return Lowered(grammar=grammar.text(), report=self._report())
+        return self._finished(grammar.text())
+
+    def _finished(self, grammar: str) -> Lowered:
+        return Lowered(grammar=grammar, report=self._report(), bounded=tuple(self._embedding.bounded[:MAX_BOUNDED]))
 
     def _all_rules(self) -> tuple[tuple[str, str], ...]:
         return (*self._rules.entries(), *self._embedding.written)

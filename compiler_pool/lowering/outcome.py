@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.rejection import Rejection, RejectionCode
+from policy.text_bounds import BoundedPlace
 from registry.contract import JsonValue
 from registry.keywords import SHAPES, Shape
 from registry.pointers import join
@@ -16,6 +17,8 @@ class Lowered:
 
     grammar: str
     report: tuple[ReportEntry, ...]
+    bounded: tuple[BoundedPlace, ...] = ()
+    """Where a policy's bounds narrow what is generated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
