@@ -23,8 +23,9 @@ from compiler_pool.form.residuals import NEVER, Residual, Residuals
 from compiler_pool.form.spending import ExpansionSpending
 from registry.algebra.formulas import Formula
 
-MAX_LISTED_NAMES: Final = 1_000
-"""Names of one kind that are taken one by one, each at most once; a kind that has more is as good as endless."""
+MAX_LISTED_NAMES: Final = 128
+"""Names of one kind that are taken one by one, each at most once. Each costs an engine two items of a row, so a kind
+that has more is as good as endless."""
 
 
 @dataclass(slots=True, kw_only=True)

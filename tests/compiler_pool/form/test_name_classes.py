@@ -79,7 +79,8 @@ def test_kinds_that_no_member_may_have_are_left_out() -> None:
 
 
 def test_wishes_that_would_double_past_the_budget_are_refused_at_once() -> None:
-    maker, wishes = world(*({"minLength": at + 1} for at in range(30)))
+    schemas: list[JsonValue] = [{"minLength": at + 1} for at in range(30)]
+    maker, wishes = world(*schemas)
     with pytest.raises(ExpansionSpentError):
         name_classes([], wishes, declared=[], making=maker, is_allowed=lambda _: True)
 

@@ -207,6 +207,14 @@ def test_a_name_out_of_a_short_list_comes_once() -> None:
     assert not generates(matcher, '{"a":1,"a":2}')
 
 
+def test_a_long_list_of_names_fits_a_row() -> None:
+    listed = ", ".join(f'"n{at}"' for at in range(900))
+    texts = FormTexts(f'{{"type": "object", "propertyNames": {{"enum": [{listed}]}}}}')
+    assert texts.generates({"n899": 1, "n0": 2})
+    assert not texts.generates({"n900": 1})
+    assert texts.walk(Random(1)) is not None
+
+
 @pytest.mark.parametrize(
     "schema",
     [
