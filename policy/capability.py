@@ -96,49 +96,50 @@ LLGUIDANCE_1_9_1: Final = CapabilityMatrix(
     engine_version="1.9.1",
     rows=MappingProxyType(
         {
-            # Measured exact, whatever the value.
+            # In the grammar, exactly, in every company; only a limit on size can still refuse the contract.
             "type": Capability.ENFORCED,
+            "minimum": Capability.ENFORCED,
+            "maximum": Capability.ENFORCED,
+            "exclusiveMinimum": Capability.ENFORCED,
+            "exclusiveMaximum": Capability.ENFORCED,
+            "minLength": Capability.ENFORCED,
+            "maxLength": Capability.ENFORCED,
             "required": Capability.ENFORCED,
-            "properties": Capability.DECIDED_BY_LOWERING,  # names in control characters have no single spelling
+            "properties": Capability.ENFORCED,
             "additionalProperties": Capability.ENFORCED,
+            "minProperties": Capability.ENFORCED,
+            "maxProperties": Capability.ENFORCED,
+            "dependentRequired": Capability.ENFORCED,
+            "dependentSchemas": Capability.ENFORCED,
             "items": Capability.ENFORCED,
             "prefixItems": Capability.ENFORCED,
             "minItems": Capability.ENFORCED,
             "maxItems": Capability.ENFORCED,
-            "minLength": Capability.ENFORCED,
-            "maxLength": Capability.ENFORCED,
+            "allOf": Capability.ENFORCED,
             "anyOf": Capability.ENFORCED,
-            "allOf": Capability.DECIDED_BY_LOWERING,  # by intersection, which can fail
-            # Numbers are doubles inside: exact for some values.
+            "oneOf": Capability.ENFORCED,
+            "if": Capability.ENFORCED,
+            "then": Capability.ENFORCED,
+            "else": Capability.ENFORCED,
+            # Exact but for what is named: many or large excluded objects, names in a format that has no grammar.
             "enum": Capability.DECIDED_BY_LOWERING,
             "const": Capability.DECIDED_BY_LOWERING,
-            "minimum": Capability.DECIDED_BY_LOWERING,
-            "maximum": Capability.DECIDED_BY_LOWERING,
-            "exclusiveMinimum": Capability.DECIDED_BY_LOWERING,
-            "exclusiveMaximum": Capability.DECIDED_BY_LOWERING,
-            "multipleOf": Capability.DECIDED_BY_LOWERING,
-            # Some patterns, some formats.
-            "pattern": Capability.DECIDED_BY_LOWERING,
-            "format": Capability.DECIDED_BY_LOWERING,
-            "patternProperties": Capability.DECIDED_BY_LOWERING,  # if no two can match one name
-            "oneOf": Capability.DECIDED_BY_LOWERING,  # if no two branches can hold at once
             "not": Capability.DECIDED_BY_LOWERING,
-            "minProperties": Capability.DECIDED_BY_LOWERING,
-            "maxProperties": Capability.DECIDED_BY_LOWERING,
-            "unevaluatedItems": Capability.DECIDED_BY_LOWERING,
-            "unevaluatedProperties": Capability.DECIDED_BY_LOWERING,
-            # Unknown to the engine: in the grammar only where the value restricts nothing, or another keyword beside
-            # it implies it (`uniqueItems` under `maxItems: 1`).
-            "if": Capability.DECIDED_BY_LOWERING,
-            "then": Capability.DECIDED_BY_LOWERING,
-            "else": Capability.DECIDED_BY_LOWERING,
-            "dependentRequired": Capability.DECIDED_BY_LOWERING,
-            "dependentSchemas": Capability.DECIDED_BY_LOWERING,
+            "propertyNames": Capability.DECIDED_BY_LOWERING,
+            # Some expressions are not regular, some formats have no grammar, or none for what is not in them.
+            "pattern": Capability.DECIDED_BY_LOWERING,
+            "patternProperties": Capability.DECIDED_BY_LOWERING,
+            "format": Capability.DECIDED_BY_LOWERING,
+            # Steps with too many remainders to count along.
+            "multipleOf": Capability.DECIDED_BY_LOWERING,
+            # Exact where items can have few values in common; counts together are a product.
+            "uniqueItems": Capability.DECIDED_BY_LOWERING,
             "contains": Capability.DECIDED_BY_LOWERING,
             "minContains": Capability.DECIDED_BY_LOWERING,
             "maxContains": Capability.DECIDED_BY_LOWERING,
-            "propertyNames": Capability.DECIDED_BY_LOWERING,
-            "uniqueItems": Capability.DECIDED_BY_LOWERING,
+            # Where few subschemas decide what they speak of.
+            "unevaluatedItems": Capability.DECIDED_BY_LOWERING,
+            "unevaluatedProperties": Capability.DECIDED_BY_LOWERING,
             "title": Capability.ANNOTATION,
             "description": Capability.ANNOTATION,
             "default": Capability.ANNOTATION,

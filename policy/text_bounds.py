@@ -1,10 +1,16 @@
 """How far generated text may run on where the contract itself sets no end, and what a report says about that."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Final, Self
 
 MAX_BOUNDED: Final = 32
 """Places that one report lists."""
+MAX_DIGITS: Final = 128
+"""That a bound may grant: what number can be judged has no more."""
+MAX_COUNT: Final = 10_000
+"""Characters or items that a bound may grant: what a contract may say in `maxLength` and `maxItems`."""
+MAX_DEPTH: Final = 64
+"""Levels that a bound may grant: each is a copy of the rules of whatever may be nested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,3 +85,11 @@ class TextReport:
     whitespace: str = "none"
     bounds: TextBounds = UNBOUNDED
     bounded: tuple[BoundedPlace, ...] = ()
+
+    def members(self) -> dict[str, object]:
+        """As answers show it: the bounds (None: none) beside the rest."""
+        return {
+            "whitespace": self.whitespace,
+            **asdict(self.bounds),
+            "bounded": [asdict(place) for place in self.bounded],
+        }

@@ -38,22 +38,6 @@ def without_controls(node: PatternNode, removed: Callable[[Characters], CodePoin
             return Repeat(node=inner, minimum=node.minimum, maximum=node.maximum)
 
 
-def never_matches(node: PatternNode) -> bool:
-    """Whether the tree is seen to match no text; false where only Unicode's tables could tell."""
-    match node:
-        case Characters():
-            held = complement(node.ranges) if node.negated else node.ranges
-            return not node.classes and not held
-        case Anchor():
-            return False
-        case Sequence():
-            return any(map(never_matches, node.parts))
-        case Choice():
-            return all(map(never_matches, node.branches))
-        case Repeat():
-            return node.minimum > 0 and never_matches(node.node)
-
-
 def holds(characters: Characters, code_point: int) -> bool:
     """Whether a set without Unicode classes holds the character."""
     return any(low <= code_point <= high for low, high in characters.ranges) != characters.negated

@@ -16,7 +16,7 @@ from compiler_pool.lowering.numbers import BOUNDS, Number, as_number, integral_b
 from compiler_pool.lowering.outcome import Ledger
 from compiler_pool.lowering.strings import engine_pattern, needs_unicode_escape
 from compiler_pool.lowering.values import inexact_bound, inexact_divisor, inexact_literal
-from policy.capability import LLGUIDANCE_1_9_1, KeywordUse, Plan, negotiate
+from policy.capability import LLGUIDANCE_1_9_1, Capability
 from policy.enforcement import EnforcementPolicy, KeywordStatus, Unknown
 from policy.limits import ContractLimits
 from policy.rejection import Rejection, RejectionCode
@@ -134,15 +134,18 @@ class SchemaPass:
             self._static(pointer, keyword, value)
 
     def _static(self, pointer: str, keyword: str, value: JsonValue) -> None:
-        """A keyword whose fate does not depend on its value: what the engine can do, and the policy allows."""
-        answer = negotiate([KeywordUse(pointer=pointer, keyword=keyword)], LLGUIDANCE_1_9_1, self._policy)
-        match answer:
-            case Plan(decided=(entry,)):
-                self._ledger.write_subtree(pointer, keyword, value, entry.status)
-            case Plan():
-                self._ledger.unsupported(pointer, keyword, value, f"the grammar cannot enforce {keyword!r} here")
-            case (rejection, *_):
+        """A keyword that the engine's compiler does not enforce: it is let pass only if it asserts nothing."""
+        match LLGUIDANCE_1_9_1.rows.get(keyword):
+            case Capability.ANNOTATION:
+                self._ledger.write_subtree(pointer, keyword, value, KeywordStatus.ANNOTATION)
+            case Capability.RESOLVED:
+                self._ledger.write_subtree(pointer, keyword, value, KeywordStatus.ENFORCED)
+            case None:
+                code, message = RejectionCode.UNKNOWN_KEYWORD, f"nothing is known of {keyword!r}"
+                rejection = Rejection(code=code, message=message, pointer=pointer, keyword=keyword)
                 self._ledger.reject(rejection, value)
+            case _:
+                self._ledger.unsupported(pointer, keyword, value, f"the grammar cannot enforce {keyword!r} here")
 
     def _enforced(self, pointer: str, keyword: str) -> None:
         self._ledger.write(pointer, keyword, KeywordStatus.ENFORCED)

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from compiler_pool.form.emptiness import matches_nothing
 from registry.contract import JsonValue
 from registry.errors import UnsupportedPatternError
 from registry.full_match import full_match_tree
 from registry.pattern_program import pattern_program
-from registry.pattern_removal import holds, never_matches, without_controls
+from registry.pattern_removal import holds, without_controls
 from registry.pattern_syntax import Characters, CodePointRanges
 from registry.patterns import write_pattern
 
@@ -33,7 +34,7 @@ def engine_pattern(pattern: str, *, single_spelling: bool) -> str:
     pattern_program(pattern)
     tree = full_match_tree(pattern)
     narrowed = without_controls(tree, _unspellable if single_spelling else _misread)
-    if never_matches(narrowed) and not never_matches(tree):
+    if matches_nothing(narrowed) and not matches_nothing(tree):
         reason = "every text that it matches needs a control character that cannot be generated here"
         raise UnsupportedPatternError(reason=reason, position=0)
     return f"^(?:{write_pattern(narrowed)})$"

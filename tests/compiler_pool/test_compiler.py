@@ -8,6 +8,7 @@ import pytest
 from compiler_pool.compiler import Compilation, CompiledContract, RefusedContract, compile_contract
 from compiler_pool.engine import ENGINE, ENGINE_VERSION
 from compiler_pool.trial import CompileFailed, Passed, TrialFailed, try_grammar
+from policy.capability import LLGUIDANCE_1_9_1, Capability
 from policy.enforcement import EnforcementPolicy, KeywordStatus
 from policy.limits import TENANT, UNLIMITED, LimitClass
 from policy.rejection import Rejection, RejectionCode
@@ -97,6 +98,24 @@ def test_what_no_grammar_says_is_left_to_the_validator_where_policy_allows_it() 
     report = {entry.pointer: entry.status for entry in checked.report}
     assert report["/uniqueItems"] is KeywordStatus.CHECKED_AFTER
     assert report["/items/type"] is KeywordStatus.ENFORCED
+
+
+_RESTRICTING = {
+    "type": '"array"', "minimum": "1", "maximum": "1", "exclusiveMinimum": "1", "exclusiveMaximum": "1",
+    "minLength": "1", "maxLength": "1", "required": '["a"]', "properties": '{"a":{"type":"null"}}',
+    "additionalProperties": "false", "minProperties": "2", "maxProperties": "1", "dependentRequired": '{"a":["b"]}',
+    "dependentSchemas": '{"a":{"required":["b"]}}', "items": "false", "prefixItems": "[false]", "minItems": "1",
+    "maxItems": "1", "allOf": '[{"minimum":1},{"multipleOf":2}]', "anyOf": '[{"type":"null"},{"minimum":1}]',
+    "oneOf": '[{"required":["a"]},{"required":["b"]}]', "if": '{"type":"null"},"then":false',
+    "then": 'false,"if":{"type":"null"}', "else": 'false,"if":{"type":"null"}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("keyword", [key for key, row in LLGUIDANCE_1_9_1.rows.items() if row is Capability.ENFORCED])
+def test_what_the_matrix_promises_is_enforced(keyword: str) -> None:
+    compilation = _compile(f'{{"{keyword}":{_RESTRICTING[keyword]}}}')
+    assert isinstance(compilation, CompiledContract)
+    assert {entry.status for entry in compilation.report} == {KeywordStatus.ENFORCED}
 
 
 def test_a_kind_that_is_not_known_is_refused_by_name() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.full_match import full_match_tree
-from registry.pattern_removal import holds, never_matches, without_controls
+from registry.pattern_removal import holds, without_controls
 from registry.pattern_syntax import Characters, Sequence
 from registry.patterns import write_pattern
 
@@ -41,10 +41,3 @@ def test_a_set_of_ranges_knows_what_it_holds(parts: list[str], sign: str) -> Non
     assert isinstance(node, Characters)
     for word in _WORDS[:0x80]:
         assert holds(node, ord(word)) == (program.fullmatch(word) is not None)
-
-
-def test_what_can_never_match_is_seen_through_groups_and_repeats() -> None:
-    for pattern in ("^[]$", "^a[]b$", "^([]|a[])$", "^([]+|[]{2,3})$", "^[^\\x00-\\u{10ffff}]$"):
-        assert never_matches(full_match_tree(pattern)), pattern
-    for pattern in ("", "^$", "^[]*$", "^a[]?$", "^([]|a)$", "^[^]$", "^\\p{L}$"):
-        assert not never_matches(full_match_tree(pattern)), pattern
