@@ -163,6 +163,8 @@ class Precompiler:
             except CompilerUnavailableError as error:
                 if attempt == MAX_ATTEMPTS:
                     self._count(Precompiled.GIVEN_UP, alias, why=str(error))
+                    if not self._compiler.is_live:
+                        self._swept = None  # all of them again, once the pool is back
                     return
                 await asyncio.sleep(min(error.retry_after_seconds * attempt, _MAX_PAUSE_SECONDS))
             except GatewayError as error:

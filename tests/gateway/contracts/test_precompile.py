@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from compiler_pool.protocol import Busy, CompileOutcome, CompileRequest, Crashed, Rejected, RejectionWire
+from gateway import precompile
 from tests.gateway.contracts.world import INVOICE, WIDER, Registry, registry
 from tests.gateway.twins import NodeTwin, PoolTwin, chat, compiled, says, until
 
@@ -171,3 +172,17 @@ async def test_a_pool_that_was_not_there_is_asked_once_it_comes(tmp_path: Path) 
         assert pool.requests == []
         pool.is_down = False
         await until(lambda: len(pool.requests) == 1)
+
+
+async def test_what_was_given_up_because_the_pool_went_away_is_seen_to_when_it_is_back(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(precompile, "MAX_ATTEMPTS", 1)
+    pool = PoolTwin()
+    async with governing(tmp_path, pool) as scene:
+        pool.is_down = True
+        await scene.promote(1, INVOICE)
+        await scene.until("given_up")
+        pool.is_down = False
+        await scene.until("compiled")
+    assert [each.urgency for each in pool.requests] == ["precompile"]
