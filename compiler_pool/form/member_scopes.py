@@ -76,10 +76,19 @@ def _said(atom: Formula, making: Making) -> Formula:
         case OneOf():
             making.cannot("enum", "too many objects, or too large ones, are excluded")
             return TRUE
+        case EachMember(scope=Matching() | Others(), wanted=wanted) if _is_idle(wanted, making):
+            # What is said of a name by its pattern alone need not tell it apart from others.
+            return TRUE
         case EachMember(scope=scope) | SomeMember(scope=scope) if not _is_sayable(scope, making):
             return TRUE
         case _:
             return atom
+
+
+def _is_idle(wanted: Wants, making: Making) -> bool:
+    """Whether it is plain that every value is as wanted."""
+    term = making.solver.terms[wanted.term]
+    return not (term.keywords or term.allows_nothing) if wanted.positive else term.allows_nothing
 
 
 def _exactly(text: str, making: Making) -> Formula:

@@ -1,39 +1,35 @@
 """Random schemas, many of them: `python -m tests.differential.run --count 20000 --seed 0 --jobs 2`.
 
-Each job is a child process that takes every so-many-th schema; one that hangs or dies is a finding, and a new child
-goes on behind it. What was found is printed as it comes, with the number that makes the schema again (`--only`).
+Each schema is examined in a child process; one that hangs or dies is a finding, too. What was found is printed as it
+comes, with the number that makes the schema again: `--only` shows it, `--least` makes it as small as it gets first.
 """
 
 import argparse
 import json
-import multiprocessing
-import os
 import random
-import resource
-import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
-from collections.abc import Iterator
-from multiprocessing.connection import Connection, wait
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
 from gateway.validation.worker import MAX_FRAMES
+from registry.contract import JsonValue
 from registry.text import canonical_json
 from tests.compiler_pool.tiny_tokenizer import write_tokenizer
-from tests.differential.examination import Examiner
+from tests.differential.children import Died, outcomes
+from tests.differential.examination import Examined, Examiner
 from tests.differential.schemas import drawn_schema
+from tests.differential.shrinking import shrunk
 from tests.differential.values import ValueMaker
 
-MAX_CPU_SECONDS: Final = 5.0
-"""Of one schema with all its values and walks, on the child's own clock."""
-MAX_WALL_SECONDS: Final = 120.0
-"""The same by the clock on the wall, on a machine that others use too."""
+MAX_CPU_SECONDS: Final = 10.0
+"""Of one schema with all its grammars, values and walks, on the child's own clock."""
 _NUM_VALUES: Final = 14
-_ADDRESS_SPACE: Final = 4 << 30
 
 
 def tokenizer_at(path: Path | None) -> BoundTokenizer:
@@ -44,7 +40,7 @@ def tokenizer_at(path: Path | None) -> BoundTokenizer:
         return load_tokenizer(write_tokenizer(Path(directory) / "tokenizer.json"))
 
 
-def case(seed: int, number: int) -> tuple[Any, list[Any], int]:
+def case(seed: int, number: int) -> tuple[JsonValue, list[JsonValue], int]:
     """The schema of that number, its values, and the seed of its walks."""
     own = seed * 10_000_000 + number
     draw = random.Random(own)
@@ -52,76 +48,26 @@ def case(seed: int, number: int) -> tuple[Any, list[Any], int]:
     return schema, ValueMaker(draw, schema).values(_NUM_VALUES), own
 
 
-def _examine(arguments: argparse.Namespace, numbers: list[int], to: Connection) -> None:
-    """A child's life. The default action of SIGPROF ends it, so that a hang in native code ends too."""
-    sys.setrecursionlimit(MAX_FRAMES)
-    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    tokenizer = tokenizer_at(arguments.tokenizer)
+def _start(arguments: argparse.Namespace) -> Callable[[int], Examined]:
     paths = ("product", "form") if arguments.path == "both" else (arguments.path,)
-    examiner = Examiner(tokenizer, num_walks=arguments.walks, paths=paths)
-    for number in numbers:
-        to.send(("begin", number))
-        signal.setitimer(signal.ITIMER_PROF, arguments.seconds)
+    examiner = Examiner(tokenizer_at(arguments.tokenizer), num_walks=arguments.walks, paths=paths)
+
+    def examine(number: int) -> Examined:
         schema, values, own = case(arguments.seed, number)
-        try:
-            examined = examiner.examine(schema, values, seed=own)
-        except Exception as error:
-            import traceback
+        return _examined(examiner, schema, values, own)
 
-            last = "; ".join(line.strip() for line in traceback.format_exc().splitlines()[-4:])
-            to.send(("found", number, [(f"crash {type(error).__name__}", "any", last[:600])], {}))
-            continue
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-        found = [(one.kind, one.path, one.detail) for one in examined.findings]
-        to.send(("found", number, found, dict(examined.counts)))
-    to.send(("done",))
+    return examine
 
 
-class _Job:
-    """One child after another over the same list of numbers."""
-
-    def __init__(self, arguments: argparse.Namespace, numbers: list[int]) -> None:
-        self._arguments = arguments
-        self._left = numbers
-        self.under_way: int | None = None
-        self.began = time.monotonic()
-        self._start()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("fork")
-        self.connection, theirs = context.Pipe(duplex=False)
-        self._process = context.Process(target=_examine, args=(self._arguments, self._left, theirs), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def messages(self) -> Iterator[tuple[Any, ...]]:
-        """What has come. The end of a child that was not done is told as a finding of the schema it was at."""
-        try:
-            while self.connection.poll():
-                message = self.connection.recv()
-                if message[0] == "begin":
-                    self.under_way, self.began = message[1], time.monotonic()
-                    self._left = [number for number in self._left if number != message[1]]
-                yield message
-        except EOFError:
-            self._process.join()
-            yield from self._ended(f"ended with {self._process.exitcode}")
-
-    def check_time(self) -> Iterator[tuple[Any, ...]]:
-        """End a child that has been at one schema for too long."""
-        if time.monotonic() - self.began > MAX_WALL_SECONDS:
-            self._process.kill()
-            self._process.join()
-            yield from self._ended("too long by the clock on the wall")
-
-    def _ended(self, why: str) -> Iterator[tuple[Any, ...]]:
-        kind = "hang" if "-27" in why or "wall" in why else "death"
-        yield ("found", self.under_way, [(kind, "any", why)], {})
-        self.connection.close()
-        self.began = time.monotonic()
-        self._start()
+def _examined(examiner: Examiner, schema: JsonValue, values: list[JsonValue], own: int) -> Examined:
+    """Whatever is raised is a finding."""
+    try:
+        return examiner.examine(schema, values, seed=own)
+    except Exception as error:
+        examined = Examined()
+        last = "; ".join(line.strip() for line in traceback.format_exc().splitlines()[-4:])
+        examined.find(f"crash {type(error).__name__}", "any", last)
+        return examined
 
 
 def main() -> int:
@@ -136,46 +82,53 @@ def main() -> int:
     parser.add_argument("--path", choices=("product", "form", "both"), default="both")
     parser.add_argument("--tokenizer", type=Path, help="a tokenizer file; by default a tiny one")
     parser.add_argument("--only", type=int, help="show this schema and what is found of it, in this process")
+    parser.add_argument("--least", action="store_true", help="with --only: the least schema with a like finding")
     arguments = parser.parse_args()
     if arguments.only is not None:
         return _show(arguments)
     numbers = range(arguments.first, arguments.first + arguments.count)
-    jobs = [_Job(arguments, list(numbers[at :: arguments.jobs])) for at in range(arguments.jobs)]
     counts: Counter[str] = Counter()
-    found_kinds: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     started = time.monotonic()
-    while jobs:
-        wait([job.connection for job in jobs], timeout=5)
-        for job in list(jobs):
-            for message in [*job.messages(), *job.check_time()]:
-                if message[0] == "done":
-                    jobs.remove(job)
-                    break
-                if message[0] == "found":
-                    _, number, found, counted = message
-                    counts.update(counted)
-                    counts["schemas"] += 1
-                    if counts["schemas"] % 1000 == 0:
-                        print(
-                            f"-- {counts['schemas']} in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True
-                        )
-                    for kind, path, detail in found:
-                        found_kinds[f"{path}: {kind}"] += 1
-                        print(json.dumps([number, path, kind, detail], ensure_ascii=False), flush=True)
-    for title, counter in (("counts", counts), ("findings", found_kinds)):
+    for number, outcome in outcomes(
+        lambda: _start(arguments), list(numbers), jobs=arguments.jobs, cpu_seconds=arguments.seconds
+    ):
+        if isinstance(outcome, Died):
+            examined = Examined()
+            examined.find(outcome.why, "any", "")
+        else:
+            examined = outcome
+        counts.update(examined.counts)
+        counts["schemas"] += 1
+        if counts["schemas"] % 1000 == 0:
+            print(f"-- {counts['schemas']} in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+        for one in examined.findings:
+            found[f"{one.path}: {one.kind}"] += 1
+            print(json.dumps([number, one.path, one.kind, one.detail], ensure_ascii=False), flush=True)
+    for title, counter in (("counts", counts), ("findings", found)):
         print(f"# {title}")
         for name, count in sorted(counter.items()):
             print(f"{name}\t{count}")
-    return 1 if found_kinds else 0
+    return 1 if found else 0
 
 
 def _show(arguments: argparse.Namespace) -> int:
     sys.setrecursionlimit(MAX_FRAMES)
     schema, values, own = case(arguments.seed, arguments.only)
-    print(canonical_json(schema))
     paths = ("product", "form") if arguments.path == "both" else (arguments.path,)
     examiner = Examiner(tokenizer_at(arguments.tokenizer), num_walks=arguments.walks, paths=paths)
-    examined = examiner.examine(schema, values, seed=own)
+    examined = _examined(examiner, schema, values, own)
+    if arguments.least and examined.findings:
+        kinds = {(one.kind, one.path) for one in examined.findings}
+
+        def is_alike(schema: JsonValue, values: list[JsonValue]) -> bool:
+            again = _examined(examiner, schema, values, own)
+            return any((one.kind, one.path) in kinds for one in again.findings)
+
+        schema, values = shrunk(schema, values, is_alike)
+        examined = _examined(examiner, schema, values, own)
+        print(canonical_json(values))
+    print(canonical_json(schema))
     for one in examined.findings:
         print(f"{one.path}: {one.kind}: {one.detail}")
     print(dict(examined.counts))
@@ -183,5 +136,4 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.exit(main())

@@ -117,7 +117,7 @@ class ValueMaker:
             wanted.append(name(draw))
         of_names = schema.get("propertyNames")
         if isinstance(of_names, dict) and "enum" in of_names and draw.random() < 0.6:
-            wanted += draw.sample(of_names["enum"], 1)
+            wanted += [each for each in draw.sample(of_names["enum"], 1) if isinstance(each, str)]
         patterns = list(schema.get("patternProperties", {}).values())
         rest = [
             *patterns,

@@ -10,9 +10,15 @@ from numpy.typing import NDArray
 
 from compiler_pool.tokenizer import BoundTokenizer
 
-_CLOSERS: Final = (b'"', b"}", b"]", b'"}', b'"]', b"]}", b"}]", b"}}", b'":', b",", b"0", b"null")
-_HASTE: Final = 0.9
-"""Share of steps that close something, once a walk is in a hurry: where closing leads nowhere, others must come."""
+_INSIDE: Final = (b'"',)
+_OUTSIDE: Final = (b"}", b"]", b":", b"0", b'""', b'"', b"null", b"true", b"{}", b"[]", b"{", b"[", b",")
+"""What closes soonest first, in a string and outside of one."""
+_EASE: Final = 0.3
+_HASTE: Final = 0.8
+"""Share of steps that close something: of a walk at ease, and of one in a hurry. Where closing leads nowhere, others
+must come."""
+_NUM_TRIED: Final = 12
+"""Tokens of which a walk in a hurry takes one that leads to where it has not been."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,26 +51,33 @@ class Walker:
 
     def __init__(self, tokenizer: BoundTokenizer) -> None:
         self._tokenizer = tokenizer
-        known = (tokenizer.longest_first.get(closer) for closer in _CLOSERS)
-        self._closers = np.array([token for token in known if token is not None], dtype=np.int64)
+        self._inside, self._outside = self._known(_INSIDE), self._known(_OUTSIDE)
         self._ends = np.array(tokenizer.end_ids, dtype=np.int64)
         self._plain = np.zeros(tokenizer.vocabulary_size, dtype=bool)
         for index, data in enumerate(tokenizer.token_bytes):
             self._plain[index] = bool(data) and data.isascii() and data.decode().isprintable()
 
+    def _known(self, texts: tuple[bytes, ...]) -> NDArray[np.int64]:
+        found = (self._tokenizer.longest_first.get(text) for text in texts)
+        return np.array([token for token in found if token is not None], dtype=np.int64)
+
     def walk(self, prototype: LLMatcher, draw: random.Random, *, hurry_after: int = 60, at_most: int = 600) -> Walk:
         """One text, in tokens that the masks allow. `prototype` is at its start and stays there."""
-        matcher, text = prototype.deep_copy(), b""
+        matcher, text, been = prototype.deep_copy(), b"", set[bytes]()
         for step in range(at_most):
-            if matcher.is_accepting() and draw.random() < (0.8 if step > hurry_after else 0.25):
+            is_late = step > hurry_after
+            if matcher.is_accepting() and draw.random() < (_HASTE if is_late else 0.25):
                 return Ended(text=text)
             mask = matcher.compute_bitmask()
             if matcher.is_error():
                 return Stuck(text=text, why="engine error: " + str(matcher.get_error())[:200])
+            been.add(mask)
             packed = np.unpackbits(np.frombuffer(mask, dtype=np.uint8), bitorder="little")
             bits = packed[: self._tokenizer.vocabulary_size].astype(bool)
             bits[self._ends] = False
-            token = self._chosen(bits, draw, is_late=step > hurry_after)
+            token = self._closing(bits, text, draw, is_late=is_late)
+            if token is None:
+                token = self._new(matcher, bits, draw, been) if is_late else self._any(bits, draw)
             if token is None:
                 return Ended(text=text) if matcher.is_accepting() else Stuck(text=text, why="nothing may come")
             if not matcher.consume_token(token) or matcher.is_error():
@@ -74,13 +87,34 @@ class Walker:
                 return Ended(text=text) if matcher.is_accepting() else Stuck(text=text, why="stopped, not accepting")
         return Unfinished(text=text)
 
-    def _chosen(self, bits: NDArray[np.bool_], draw: random.Random, *, is_late: bool) -> int | None:
-        if draw.random() < (_HASTE if is_late else 0.3):
-            closing = self._closers[bits[self._closers]]
-            if len(closing):
-                return int(closing[0 if is_late else draw.randrange(len(closing))])
+    def _closing(self, bits: NDArray[np.bool_], text: bytes, draw: random.Random, *, is_late: bool) -> int | None:
+        if draw.random() >= (_HASTE if is_late else _EASE):
+            return None
+        closers = self._inside if _is_in_string(text) else self._outside
+        allowed = closers[bits[closers]]
+        return int(allowed[0 if is_late else draw.randrange(len(allowed))]) if len(allowed) else None
+
+    def _any(self, bits: NDArray[np.bool_], draw: random.Random) -> int | None:
         allowed = np.flatnonzero(bits & self._plain)
         # Most of a vocabulary is text in other scripts; without a preference every string were of those.
         if not len(allowed) or draw.random() < 0.1:
             allowed = np.flatnonzero(bits)
         return int(allowed[draw.randrange(len(allowed))]) if len(allowed) else None
+
+    def _new(self, matcher: LLMatcher, bits: NDArray[np.bool_], draw: random.Random, been: set[bytes]) -> int | None:
+        """A token behind which the text may end, or the mask is one that was not met before; else any."""
+        token = None
+        for _ in range(_NUM_TRIED):
+            token = self._any(bits, draw)
+            if token is None:
+                return None
+            ahead = matcher.deep_copy()
+            if ahead.consume_token(token) and (ahead.is_accepting() or ahead.compute_bitmask() not in been):
+                break
+        return token
+
+
+def _is_in_string(text: bytes) -> bool:
+    """Whether the text of a JSON value so far ends inside a string."""
+    bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return bare.count(b'"') % 2 == 1
