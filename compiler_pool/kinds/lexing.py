@@ -6,21 +6,23 @@ it is not so, the longer one is taken apart; single characters are never too lon
 engine reads is a derivation.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from compiler_pool.form.emptiness import is_empty_language
 from compiler_pool.form.languages import Both, Matching
 from compiler_pool.form.spending import ExpansionSpending
 from compiler_pool.kinds.condensing import Condenser, with_pieces_apart
-from compiler_pool.kinds.neighbours import Neighbours, first_characters, neighbours
+from compiler_pool.kinds.neighbours import Neighbours, first_characters, fixed_text, neighbours
 from compiler_pool.kinds.texts import Embedded, Leaf, Passage, Piece, TextGrammar
 from registry.algebra.alphabet import code_points
-from registry.pattern_syntax import ANY, MAX_CODE_POINT, Characters, CodePointRanges, PatternNode, Repeat, Sequence
+from registry.pattern_syntax import ANY, MAX_CODE_POINT, Characters, CodePointRanges, PatternNode, Repeat
+from registry.pattern_syntax import Sequence as InSequence
 
 _ANYTHING: Final = Repeat(node=ANY, minimum=0, maximum=None)
 _EVERY_CHARACTER: Final[CodePointRanges] = ((0, MAX_CODE_POINT),)
 _IN_NUMBERS: Final = frozenset("0123456789.eE+-")
+_PAIRS_PER_STEP: Final = 16
 _NUMBER_STARTS: Final = frozenset("-0123456789")
 
 
@@ -64,38 +66,58 @@ class _Lexing:
 
     def too_long(self, found: Neighbours) -> set[PatternNode]:
         """Pieces that can swallow what comes after a shorter one."""
-        leaves = found.leaves
         following = [self._union(found, mask) for mask in found.after]
+        fixed = {number: text for number, leaf in enumerate(found.leaves) if (text := fixed_text(leaf)) is not None}
         too_long: set[PatternNode] = set()
-        for one, other in self._together(found):
-            for short, long in {(one, other), (other, one)}:
-                self._spending.step()
-                tree = self._swallower(leaves[short], following[short], leaves[long])
-                if tree is not None:
-                    too_long.add(tree)
+        for left, right in self._meetings(found, fixed):
+            too_long |= self._swallowing_texts(found, left | right, fixed, following)
+            for one, other in self._pairs(found, left, right, fixed):
+                for short, long in {(one, other), (other, one)}:
+                    tree = self._swallower(found.leaves[short], following[short], found.leaves[long])
+                    if tree is not None:
+                        too_long.add(tree)
         return too_long
 
-    def _together(self, found: Neighbours) -> set[tuple[int, int]]:
-        """Pairs that are allowed at one place: what follows two that have a text in common is allowed together."""
-        pairs: set[tuple[int, int]] = set()
-        pending: list[tuple[int, int]] = [(found.first, found.first)]
-        pending += [(mask, mask) for mask in set(found.after)]
+    def _meetings(self, found: Neighbours, fixed: Mapping[int, str]) -> set[tuple[int, int]]:
+        """Sets that are allowed at one place: also what follows two lexemes that have a text in common."""
+        pending = [(found.first, found.first), *((mask, mask) for mask in set(found.after))]
         seen: set[tuple[int, int]] = set()
         while pending:
-            left, right = pending.pop()
-            if (left, right) in seen:
+            meeting = pending.pop()
+            if meeting in seen:
                 continue
-            seen.add((left, right))
-            for one in found.members(left):
-                for other in found.members(right):
-                    pair = (min(one, other), max(one, other))
-                    if pair in pairs:
-                        continue
-                    self._spending.step()
-                    pairs.add(pair)
-                    if one != other and self._has_common(found.leaves[one], found.leaves[other]):
-                        pending.append((found.after[pair[0]], found.after[pair[1]]))
-        return pairs
+            seen.add(meeting)
+            for one, other in self._pairs(found, *meeting, fixed):
+                if one != other and self._has_common(found.leaves[one], found.leaves[other]):
+                    pending.append((found.after[one], found.after[other]))
+        return seen
+
+    def _pairs(self, found: Neighbours, left: int, right: int, fixed: Mapping[int, str]) -> Iterator[tuple[int, int]]:
+        """Pairs out of two sets, but for two fixed texts: different ones have none in common."""
+        ones, others = [*found.members(left)], [*found.members(right)]
+        flexible = [other for other in others if other not in fixed]
+        self._spending.step(1 + (len(ones) * len(flexible) + len(others) * len(ones)) // _PAIRS_PER_STEP)
+        for one in ones:
+            for other in flexible if one in fixed else others:
+                if left != right or one <= other or one in fixed:
+                    yield one, other
+
+    def _swallowing_texts(
+        self, found: Neighbours, mask: int, fixed: Mapping[int, str], following: Sequence[CodePointRanges]
+    ) -> set[PatternNode]:
+        """Fixed texts that go on where another one ends: in their order, those that begin with one come right after."""
+        texts = sorted((fixed[number], number) for number in found.members(mask) if number in fixed)
+        too_long: set[PatternNode] = set()
+        for at, (text, number) in enumerate(texts):
+            for longer, other in texts[at + 1 :]:
+                if not longer.startswith(text):
+                    break
+                self._spending.step()
+                leaf = found.leaves[other]
+                assert isinstance(leaf, Piece)
+                if longer != text and _meet(((ord(longer[len(text)]),) * 2,), following[number]):
+                    too_long.add(leaf.tree)
+        return too_long
 
     def _has_common(self, one: Leaf, other: Leaf) -> bool:
         match one, other:
@@ -145,7 +167,7 @@ class _Lexing:
             return False
         key = (left, following, right)
         if key not in self._overtakes:
-            more = Sequence(parts=(left, Characters(ranges=following), _ANYTHING))
+            more = InSequence(parts=(left, Characters(ranges=following), _ANYTHING))
             both = Both(parts=(Matching(tree=more), Matching(tree=right)))
             self._overtakes[key] = not is_empty_language(both, self._spending)
         return self._overtakes[key]

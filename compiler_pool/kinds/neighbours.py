@@ -149,6 +149,22 @@ def _is_nullable(tree: PatternNode) -> bool:
             return minimum == 0 or _is_nullable(node)
 
 
+def fixed_text(leaf: Leaf) -> str | None:
+    """The one text of a lexeme that has one alone, written character by character."""
+    if not isinstance(leaf, Piece):
+        return None
+    parts = leaf.tree.parts if isinstance(leaf.tree, Sequence) else (leaf.tree,)
+    found: list[str] = []
+    for part in parts:
+        if not isinstance(part, Characters) or part.negated or part.classes or len(part.ranges) != 1:
+            return None
+        low, high = part.ranges[0]
+        if low != high:
+            return None
+        found.append(chr(low))
+    return "".join(found) or None
+
+
 def first_characters(tree: PatternNode) -> tuple[Characters, ...]:
     """The sets out of which a text of the tree can begin; more than those where one of them is empty."""
     match tree:
