@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from compiler_pool.form.member_tags import MemberTags
 from registry.algebra.budgeting import BudgetSpentError
 from registry.algebra.formulas import Wants
 from registry.algebra.keyword_formulas import JsonType
@@ -21,6 +22,7 @@ class Apartness:
 
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
+        self._tags = MemberTags(solver.terms)
         self._plain: dict[TermId, Wants] = {}
         self._known: dict[tuple[frozenset[TermId], frozenset[Wants], JsonType], bool] = {}
         self.is_spent = False
@@ -53,6 +55,8 @@ class Apartness:
         """Whether it is proven that no value of the type is allowed by both, and as `beside` wants it."""
         if one == other:
             return False
+        if json_type is JsonType.OBJECT and self._tags.are_apart(one, other, beside):
+            return True
         key = (frozenset({one, other}), beside, json_type)
         if key not in self._known:
             wanted = (Wants(term=one, positive=True), Wants(term=other, positive=True), *beside)

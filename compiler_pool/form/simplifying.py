@@ -4,7 +4,7 @@ Nothing here changes which strings are meant.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Final
 
 from compiler_pool.form.emptiness import matches_nothing
@@ -52,6 +52,7 @@ def simplified(language: Language, spending: ExpansionSpending) -> Language:
             return _disjunction(simplified(part, spending) for part in parts)
 
 
+@lru_cache(maxsize=256)
 def _simple_tree(tree: PatternNode) -> Language:
     if tree == _ANYTHING:
         return EVERY_STRING

@@ -40,11 +40,13 @@ NOTHING: Final = f"[^\\x{{0}}-\\x{{{MAX_CODE_POINT:X}}}]"
 """The expression that matches no text."""
 
 
+@lru_cache(maxsize=256)
 def spelled(tree: PatternNode) -> str:
     """The expression of a tree without anchors, over the characters between the quotes of a JSON string."""
     return _written(tree, is_json=True)
 
 
+@lru_cache(maxsize=64)
 def plain(tree: PatternNode) -> str:
     """The expression of a tree without anchors, over the text itself."""
     return _written(tree, is_json=False)

@@ -152,3 +152,26 @@ def test_listed_values_are_taken_out() -> None:
     assert listed_values(some([listed, A]), budget()) == (('{"a":1}',), A)
     assert listed_values(every([some([listed, A]), B]), budget()) == (('{"a":1}',), every([A, B]))
     assert listed_values(A, budget()) == ((), A)
+
+
+def tagged(*constants: int, required: bool = True) -> World:
+    branches: list[JsonValue] = [
+        {"properties": {"k": {"enum": [constant]}}, **({"required": ["k"]} if required else {})}
+        for constant in constants
+    ]
+    return World({"oneOf": branches})
+
+
+def test_constants_of_a_member_tell_alternatives_apart_only_where_it_must_be_there() -> None:
+    assert len(atoms_of(tagged(1, 2, 3).flat(JsonType.OBJECT))) == 4
+    world = tagged(1, 2, required=False)
+    flat = world.flat(JsonType.OBJECT)
+    for value, is_allowed in (({"k": 1}, True), ({}, False), ({"k": 3}, False)):
+        assert world.truth.of(flat, value) is is_allowed
+
+
+def test_a_constant_that_two_alternatives_share_does_not_tell_them_apart() -> None:
+    world = tagged(1, 1, 2)
+    flat = world.flat(JsonType.OBJECT)
+    assert world.truth.of(flat, {"k": 1}) is False
+    assert world.truth.of(flat, {"k": 2}) is True
