@@ -1,6 +1,6 @@
 """What a value of one JSON type must satisfy, as formulas: closed under negation, so that "refused" is one too."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, TypeAlias
 
@@ -22,6 +22,9 @@ class AtLeast:
     bound: Fraction
     is_open: bool
 
+    def __hash__(self) -> int:
+        return hash((self.bound.numerator, self.bound.denominator, self.is_open))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtMost:
@@ -30,6 +33,9 @@ class AtMost:
     bound: Fraction
     is_open: bool
 
+    def __hash__(self) -> int:
+        return hash((self.bound.numerator, self.bound.denominator, self.is_open))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Multiple:
@@ -37,6 +43,9 @@ class Multiple:
 
     step: Fraction
     positive: bool
+
+    def __hash__(self) -> int:
+        return hash((self.step.numerator, self.step.denominator, self.positive))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,11 +220,19 @@ ObjectAtom: TypeAlias = Has | MembersAtLeast | MembersAtMost | EachMember | Some
 Atom: TypeAlias = NumberAtom | StringAtom | ArrayAtom | ObjectAtom | OneOf | Unsettled
 
 
+# What a look-up needs is worked out once for each formula: parts are shared by many wholes, and a walk through all of
+# a whole at each look-up would take the number of ways to its leaves. A fraction's own number is dear as well.
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class All:
     """All parts hold."""
 
     parts: "tuple[Formula, ...]"
+    _key: int | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return _kept_key(self, self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +240,10 @@ class Any:
     """Some part holds."""
 
     parts: "tuple[Formula, ...]"
+    _key: int | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return _kept_key(self, self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +251,10 @@ class Cases:
     """Exactly one guard holds for any value, and the formula beside it does too."""
 
     cases: "tuple[tuple[Formula, Formula], ...]"
+    _key: int | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return _kept_key(self, self.cases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +266,15 @@ class ExactlyOne:
 
 
 Formula: TypeAlias = Wants | Atom | All | Any | Cases | ExactlyOne
+
+
+def _kept_key(formula: All | Any | Cases, parts: object) -> int:
+    key = formula._key  # noqa: SLF001 - theirs, and kept here once for all three
+    if key is None:
+        key = hash((type(formula), parts))
+        object.__setattr__(formula, "_key", key)
+    return key
+
 
 TRUE: Final = All(parts=())
 FALSE: Final = Any(parts=())
