@@ -13,25 +13,21 @@ from compiler_pool.frame import KeyRing, open_frame
 from compiler_pool.lowering.lower import LOWERING_VERSION
 from compiler_pool.order import CompiledGrammar
 from compiler_pool.protocol import CompileCost, Compiled, CompileRequest, Rejected, ReportEntryWire
-from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry, Unknown
+from compiler_pool.wire_values import policy_of, text_of, text_wire
+from policy.enforcement import KeywordStatus, ReportEntry
 from policy.limits import LIMIT_CLASSES
 from registry.contract import ContractDigest
 
 
 def address_of(request: CompileRequest) -> ArtifactAddress:
     """Under which address the request's artifact is kept."""
-    policy = EnforcementPolicy(
-        allow_checked_after=request.policy.allow_checked_after,
-        unknown_keyword=Unknown(request.policy.unknown_keyword),
-        unknown_format=Unknown(request.policy.unknown_format),
-    )
     return ArtifactAddress(
         contract_digest=ContractDigest(request.contract_digest),
         tokenizer_digest=TokenizerDigest(request.tokenizer_digest),
         engine=ENGINE,
         engine_version=ENGINE_VERSION,
         lowering_version=LOWERING_VERSION,
-        policy_digest=policy.digest,
+        policy_digest=policy_of(request.policy).digest,
         limits=request.limits,
         tenant_partition=request.tenant_partition,
     )
@@ -48,6 +44,7 @@ def artifact_of(compilation: CompiledGrammar, address: ArtifactAddress, cost: Co
         grammar=compilation.grammar,
         engine_budget=replace(LIMIT_CLASSES[address.limits].engine),
         report=report,
+        text=text_of(compilation.text),
         compile_ms=cost.lower_ms + cost.compile_ms + cost.trial_ms,
         cpu_ms=cost.cpu_ms,
     )
@@ -63,6 +60,7 @@ def compiled(artifact: Artifact, frame: bytes, cost: CompileCost, *, is_hit: boo
         artifact_key=artifact.key,
         frame=base64.b64encode(frame).decode(),
         report=report,
+        text=text_wire(artifact.text),
         cost=_free(cost) if is_hit else cost,
         cache="hit" if is_hit else "miss",
     )

@@ -6,6 +6,7 @@ from typing import NewType
 
 from policy.enforcement import ReportEntry
 from policy.limits import EngineBudget as EngineBudget  # noqa: PLC0414 - a re-export: nodes meet it here
+from policy.text_bounds import TextReport
 from registry.contract import ContractDigest
 
 TokenizerDigest = NewType("TokenizerDigest", str)
@@ -49,6 +50,7 @@ class Artifact:
     grammar: str
     engine_budget: EngineBudget
     report: tuple[ReportEntry, ...]
+    text: TextReport = TextReport()
     compile_ms: float
     cpu_ms: float
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from compiler_pool.compiler import Compilation, CompiledContract, RefusedContract, compile_contract
 from compiler_pool.job import JsonLike
 from compiler_pool.order import ORDER, CompiledGrammar, CompileOrder, IdentityOrder, WorkerIdentity
-from compiler_pool.protocol import CompileCost, PolicyWire, Rejected, RejectionWire, ReportEntryWire, TokenizerIdentity
+from compiler_pool.protocol import CompileCost, Rejected, RejectionWire, ReportEntryWire, TokenizerIdentity
 from compiler_pool.tokenizer import load_tokenizer
-from policy.enforcement import EnforcementPolicy, ReportEntry, Unknown
+from compiler_pool.wire_values import policy_of, text_wire
+from policy.enforcement import ReportEntry
 from policy.limits import LIMIT_CLASSES
 
 
@@ -40,15 +41,6 @@ def factory(config: dict[str, JsonLike]) -> Callable[[bytes], bytes]:
     return job
 
 
-def policy_of(wire: PolicyWire) -> EnforcementPolicy:
-    """The policy that a request named."""
-    return EnforcementPolicy(
-        allow_checked_after=wire.allow_checked_after,
-        unknown_keyword=Unknown(wire.unknown_keyword),
-        unknown_format=Unknown(wire.unknown_format),
-    )
-
-
 def spelled(compilation: Compilation) -> CompiledGrammar | Rejected:
     """A compilation on the wire."""
     match compilation:
@@ -56,6 +48,7 @@ def spelled(compilation: Compilation) -> CompiledGrammar | Rejected:
             return CompiledGrammar(
                 grammar=compilation.grammar,
                 report=_report(compilation.report),
+                text=text_wire(compilation.text),
                 cost=_cost(compilation),
             )
         case RefusedContract():

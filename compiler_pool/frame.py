@@ -5,8 +5,8 @@ Layout (integers big endian)::
     magic "SGAF" | version u8 | key id length u8 | key id | body length u32 | table length u32
     | body: JSON | table: empty | HMAC-SHA256 over everything before it
 
-The table is where a later engine puts what it can use as it stands; version 1 requires it to be empty. The signature is
-checked before anything inside is looked at. No pickle, and nothing in a frame is ever executed.
+The table is where a later engine puts what it can use as it stands; so far it has to be empty. The signature is checked
+before anything inside is looked at. No pickle, and nothing in a frame is ever executed.
 """
 
 import hmac
@@ -21,12 +21,14 @@ from compiler_pool.artifact import Artifact, ArtifactAddress
 from compiler_pool.errors import FrameError
 from policy.enforcement import KeywordStatus, ReportEntry
 from policy.limits import EngineBudget
+from policy.text_bounds import BoundedPlace, TextBounds, TextReport
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 """Above any grammar that the engine's own limits let through."""
 
 _MAGIC = b"SGAF"
-_VERSION = 1
+_VERSION = 2
+"""2: the body says how the text is laid out and bounded."""
 _LENGTHS = struct.Struct(">II")
 _SIGNATURE_BYTES = sha256().digest_size
 _MIN_SECRET_BYTES = 16
@@ -103,6 +105,11 @@ def _body(artifact: Artifact) -> dict[str, Any]:
         "grammar": artifact.grammar,
         "engine_budget": asdict(artifact.engine_budget),
         "report": [[entry.pointer, entry.keyword, entry.status.value] for entry in artifact.report],
+        "text": {
+            "whitespace": artifact.text.whitespace,
+            "bounds": asdict(artifact.text.bounds),
+            "bounded": [[place.pointer, place.limit_name, place.limit] for place in artifact.text.bounded],
+        },
         "compile_ms": artifact.compile_ms,
         "cpu_ms": artifact.cpu_ms,
     }
@@ -120,11 +127,25 @@ def _artifact(body: bytes) -> Artifact:
                 ReportEntry(pointer=pointer, keyword=keyword, status=KeywordStatus(status))
                 for pointer, keyword, status in members["report"]
             ),
+            text=_text(members["text"]),
             compile_ms=float(members["compile_ms"]),
             cpu_ms=float(members["cpu_ms"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise FrameError(f"artifact frame with a body of another shape: {error!r}") from None
+
+
+def _text(members: dict[str, Any]) -> TextReport:
+    return TextReport(
+        whitespace=_of_type(members["whitespace"], str),
+        bounds=TextBounds(
+            **{name: None if value is None else _of_type(value, int) for name, value in members["bounds"].items()}
+        ),
+        bounded=tuple(
+            BoundedPlace(pointer=_of_type(pointer, str), limit_name=_of_type(name, str), limit=_of_type(limit, int))
+            for pointer, name, limit in members["bounded"]
+        ),
+    )
 
 
 Record = TypeVar("Record")

@@ -4,7 +4,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from compiler_pool.protocol import CompileCost, PolicyWire, Rejected, ReportEntryWire, TokenizerIdentity, Wire
+from compiler_pool.protocol import (
+    CompileCost,
+    PolicyWire,
+    Rejected,
+    ReportEntryWire,
+    TextReportWire,
+    TokenizerIdentity,
+    Wire,
+)
 
 
 class CompileOrder(Wire):
@@ -30,6 +38,7 @@ class CompiledGrammar(Wire):
     outcome: Literal["grammar"] = "grammar"
     grammar: str
     report: list[ReportEntryWire]
+    text: TextReportWire = TextReportWire()
     cost: CompileCost
 
 

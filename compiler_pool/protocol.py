@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from policy.text_bounds import MAX_COUNT, MAX_DEPTH, MAX_DIGITS
+
 
 class Wire(BaseModel):
     """Closed by default: a member we do not know is an error on either side."""
@@ -33,12 +35,38 @@ class PoolIdentity(Wire):
     tokenizers: list[TokenizerIdentity]
 
 
+class TextBoundsWire(Wire):
+    """`policy.text_bounds.TextBounds` on the wire: how far text may run on where a contract sets no end."""
+
+    max_digits: int | None = Field(default=None, ge=1, le=MAX_DIGITS)
+    max_string_length: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+    max_items: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+    max_depth: int | None = Field(default=None, ge=1, le=MAX_DEPTH)
+
+
+class BoundedPlaceWire(Wire):
+    """A place at which a bound narrows what is generated; the pointer is into the canonical form."""
+
+    pointer: str
+    limit_name: str
+    limit: int
+
+
+class TextReportWire(Wire):
+    """How the text is laid out and where it is held to a bound, at 32 places at most."""
+
+    whitespace: Literal["none"] = "none"
+    bounds: TextBoundsWire = TextBoundsWire()
+    bounded: list[BoundedPlaceWire] = []
+
+
 class PolicyWire(Wire):
     """`policy.enforcement.EnforcementPolicy` on the wire."""
 
     allow_checked_after: bool = False
     unknown_keyword: Literal["annotation", "reject"] = "reject"
     unknown_format: Literal["annotation", "reject"] = "reject"
+    bounds: TextBoundsWire = TextBoundsWire()
 
 
 class CompileRequest(Wire):
@@ -111,6 +139,7 @@ class Compiled(Wire):
     artifact_key: str
     frame: str
     report: list[ReportEntryWire]
+    text: TextReportWire = TextReportWire()
     cost: CompileCost
     cache: Literal["hit", "miss"]
     """`miss`: compiled for this request, which pays for it. Of those who wait for one compile, one has the miss."""

@@ -163,7 +163,10 @@ async def _open(
     )
     pepper = Pepper(settings.key_pepper.get_secret_value())
     intake = ContractIntake(
-        resolver=catalogue.resolver, entitlements=entitlements, memo_bytes=settings.contract_memo_bytes
+        resolver=catalogue.resolver,
+        entitlements=entitlements,
+        memo_bytes=settings.contract_memo_bytes,
+        bounds=settings.text_bounds,
     )
     precompiler = Precompiler(
         governed=catalogue.governed,

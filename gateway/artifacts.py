@@ -24,7 +24,6 @@ from compiler_pool.protocol import (
     CompileOutcome,
     CompileRequest,
     Crashed,
-    PolicyWire,
     PoolIdentity,
     Rejected,
     RejectionWire,
@@ -32,6 +31,7 @@ from compiler_pool.protocol import (
     TimedOut,
 )
 from compiler_pool.single_flight import SingleFlight
+from compiler_pool.wire_values import policy_wire, text_of
 from gateway.artifact_uses import ArtifactUses
 from gateway.budget import Meter
 from gateway.compilers import Compiler
@@ -44,9 +44,10 @@ from gateway.errors import (
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import SignedArtifact
 from gateway.outcome import BoundContract, CacheTier, TakenContract
-from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry, Unknown
+from policy.enforcement import KeywordStatus, ReportEntry
 from policy.limits import LimitClass
 from policy.rejection import Rejection, RejectionCode
+from policy.text_bounds import TextReport
 
 _Outcome = CompileOutcome | Busy | PoolUnavailableError
 
@@ -67,6 +68,7 @@ class _KeptArtifact:
 
     frame: bytes
     report: tuple[ReportEntry, ...]
+    text: TextReport
     cost: CompileCost
 
 
@@ -170,7 +172,7 @@ class ArtifactSource:
             canonical_text=taken.contract.text,
             contract_digest=taken.contract.digest,
             tokenizer_digest=address.tokenizer_digest,
-            policy=_policy_wire(taken.policy),
+            policy=policy_wire(taken.policy),
             limits=_limit_name(taken.limits),
             tenant_partition=address.tenant_partition,
             deadline_seconds=max((deadline - time.monotonic()) * _POOL_SHARE, _MIN_DEADLINE_SECONDS),
@@ -197,6 +199,7 @@ class ArtifactSource:
             return  # `_accept` says so to each who waits, after one of them has paid
         size = len(artifact.frame) + _ENTRY_OVERHEAD_BYTES
         size += sum(len(entry.pointer) + _REPORT_ENTRY_BYTES for entry in artifact.report)
+        size += sum(len(place.pointer) + _REPORT_ENTRY_BYTES for place in artifact.text.bounded)
         self._cache.put(address.key, artifact, num_bytes=size, owner=address.tenant_partition)
         self._metrics.cache_bytes.set(self._cache.num_bytes)
 
@@ -289,20 +292,17 @@ def _limit_name(limits: LimitClass) -> Literal["tenant", "governed"]:
             raise ValueError(f"a gateway takes contracts under `tenant` or `governed` limits, not {name!r}")
 
 
-def _policy_wire(policy: EnforcementPolicy) -> PolicyWire:
-    return PolicyWire(
-        allow_checked_after=policy.allow_checked_after,
-        unknown_keyword="reject" if policy.unknown_keyword is Unknown.REJECT else "annotation",
-        unknown_format="reject" if policy.unknown_format is Unknown.REJECT else "annotation",
-    )
-
-
 def _kept(compiled: Compiled) -> _KeptArtifact:
     try:
         frame = base64.b64decode(compiled.frame, validate=True)
     except binascii.Error:
         raise _unavailable("the compiler pool sent an artifact that cannot be read") from None
-    return _KeptArtifact(frame=frame, report=tuple(_entry(each) for each in compiled.report), cost=compiled.cost)
+    return _KeptArtifact(
+        frame=frame,
+        report=tuple(_entry(each) for each in compiled.report),
+        text=text_of(compiled.text),
+        cost=compiled.cost,
+    )
 
 
 def _bound(taken: TakenContract, key: ArtifactKey, artifact: _KeptArtifact, tier: CacheTier) -> BoundContract:
@@ -310,6 +310,7 @@ def _bound(taken: TakenContract, key: ArtifactKey, artifact: _KeptArtifact, tier
         taken=taken,
         signed=SignedArtifact(key=key, frame=artifact.frame),
         compiled_report=artifact.report,
+        compiled_text=artifact.text,
         cost=artifact.cost,
         tier=tier,
     )

@@ -6,6 +6,7 @@ same schema.
 """
 
 import asyncio
+from dataclasses import replace
 from hashlib import sha256
 
 from compiler_pool.bounded_cache import BoundedCache
@@ -20,6 +21,7 @@ from policy.capability import LLGUIDANCE_1_9_1, Plan, negotiate
 from policy.enforcement import EnforcementPolicy
 from policy.entitlement import Entitlements
 from policy.limits import GOVERNED, TENANT, LimitClass
+from policy.text_bounds import UNBOUNDED, TextBounds
 from registry.contract import CanonicalContract, ContractKind
 from registry.errors import MAX_REJECTIONS, ContractRejectedError, RegistryError, StateError
 from registry.reading import read_contract
@@ -48,9 +50,12 @@ GOVERNED_PARTITION = TenantPartition(SHARED_PARTITION)
 class ContractIntake:
     """Takes contracts in."""
 
-    def __init__(self, *, resolver: Resolver, entitlements: Entitlements, memo_bytes: int) -> None:
+    def __init__(
+        self, *, resolver: Resolver, entitlements: Entitlements, memo_bytes: int, bounds: TextBounds = UNBOUNDED
+    ) -> None:
         self._resolver = resolver
         self._entitlements = entitlements
+        self._bounds = bounds
         self._memo: BoundedCache[bytes, CanonicalContract] = BoundedCache(max_bytes=memo_bytes)
 
     async def take(
@@ -71,7 +76,7 @@ class ContractIntake:
     async def _take_inline(
         self, inline: InlineContract, partition: TenantPartition, clock: StageClock
     ) -> TakenContract:
-        policy = STRICT if inline.strict else CHECKED
+        policy = self._bounded(STRICT if inline.strict else CHECKED)
         with clock.time(Stage.CANONICALISE):
             spelling = repr(inline.schema)  # of exact JSON: injective, in member order, and made in C
             address = _address("sent", partition, inline.kind, policy.digest, spelling)
@@ -100,12 +105,16 @@ class ContractIntake:
             self._remember(address, known, revision.policy, named.param, clock, owner=caller.partition)
         return TakenContract(
             contract=known,
-            policy=revision.policy,
+            policy=self._bounded(revision.policy),
             param=named.param,
             limits=limits,
             partition=GOVERNED_PARTITION if _is_common(resolved) else caller.partition,
             resolved=resolved,
         )
+
+    def _bounded(self, policy: EnforcementPolicy) -> EnforcementPolicy:
+        """The policy within this installation's bounds, which no revision is signed with."""
+        return replace(policy, bounds=self._bounds)
 
     def _limits(self, resolved: ResolvedRevision, param: str) -> LimitClass:
         """The limits of the contract's class, as long as the installation still grants it to the owner."""

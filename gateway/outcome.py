@@ -15,6 +15,7 @@ from gateway.validation.verdict import Verdict
 from inference_node.protocol import NodeIdentity, Usage
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import LimitClass
+from policy.text_bounds import TextReport
 from registry.contract import CanonicalContract
 from registry.revision import ResolvedRevision
 
@@ -47,11 +48,12 @@ class TakenContract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundContract:
-    """A contract compiled for one tokenizer. `compiled_report` is the pool's, with pointers into the canonical form."""
+    """A contract compiled for one tokenizer. `compiled_…` is the pool's, with pointers into the canonical form."""
 
     taken: TakenContract
     signed: SignedArtifact
     compiled_report: tuple[ReportEntry, ...]
+    compiled_text: TextReport
     cost: CompileCost
     tier: CacheTier
 
@@ -66,6 +68,13 @@ class BoundContract:
         translate = self.contract.source_pointer
         compiled = (replace(entry, pointer=translate(entry.pointer)) for entry in self.compiled_report)
         return (*self.contract.annotations, *compiled)
+
+    @property
+    def text(self) -> TextReport:
+        """How the text is laid out and bounded, with the caller's pointers."""
+        translate = self.contract.source_pointer
+        places = (replace(place, pointer=translate(place.pointer)) for place in self.compiled_text.bounded)
+        return replace(self.compiled_text, bounded=tuple(places))
 
     @property
     def key(self) -> ArtifactKey:

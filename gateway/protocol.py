@@ -288,6 +288,28 @@ class ReportEntryMember(Answered):
     status: Literal["enforced", "checked_after", "annotation", "rejected"]
 
 
+class BoundedPlaceMember(Answered):
+    """A place at which a bound narrows what is generated. `pointer` is into the contract as it was sent."""
+
+    pointer: str
+    limit_name: str
+    limit: int
+
+
+class TextMember(Answered):
+    """How generated text is laid out, and how far it runs on where the contract sets no end (null: to the last token).
+
+    `bounded` lists at most 32 places.
+    """
+
+    whitespace: str
+    max_digits: int | None
+    max_string_length: int | None
+    max_items: int | None
+    max_depth: int | None
+    bounded: list[BoundedPlaceMember]
+
+
 class LimitMember(Answered):
     """One limit, and the most that the contract uses of it; null where nothing in it is held against the limit."""
 
@@ -322,6 +344,7 @@ class ExplainAnswer(Answered):
     policy: PolicyMember
     summary: EnforcementCounts
     report: list[ReportEntryMember]
+    text: TextMember
     transformations: list[str]
     profile: dict[str, int | bool]
     limit_class: str

@@ -6,6 +6,7 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gateway.auth.keys import MIN_PEPPER_CHARACTERS
+from policy.text_bounds import MAX_COUNT, MAX_DEPTH, MAX_DIGITS, TextBounds
 
 _MIB = 1024 * 1024
 
@@ -54,6 +55,16 @@ class GatewaySettings(BaseSettings):
     body_seconds: float = Field(default=30.0, gt=0, le=600)
     """A body that has not arrived by then is 408."""
 
+    max_digits: int | None = Field(default=None, ge=1, le=MAX_DIGITS)
+    """Digits of numbers where a contract sets no end, before the point and after it; unset, only the token budget does.
+    With any of these four, contracts that leave the like open compile by the slower of two ways (`docs/policy.md`)."""
+    max_string_length: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+    """Characters of strings and of undeclared names, likewise. Counted strings cost ten times as much a mask."""
+    max_items: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+    """Items of arrays, likewise."""
+    max_depth: int | None = Field(default=None, ge=1, le=MAX_DEPTH)
+    """Arrays and objects within each other."""
+
     artifact_cache_bytes: int = Field(default=64 * _MIB, ge=0)
     """L1: compiled artifacts kept in this process."""
     contract_memo_bytes: int = Field(default=32 * _MIB, ge=0)
@@ -82,6 +93,16 @@ class GatewaySettings(BaseSettings):
     """Per tenant: CPU time of cold compiles."""
     unique_contracts_per_minute: int = Field(default=1_000, ge=1)
     """Per tenant: distinct contract digests; one-off schemas are what fills a compiler."""
+
+    @property
+    def text_bounds(self) -> TextBounds:
+        """The bounds on what is generated."""
+        return TextBounds(
+            max_digits=self.max_digits,
+            max_string_length=self.max_string_length,
+            max_items=self.max_items,
+            max_depth=self.max_depth,
+        )
 
     @field_validator("node_urls", "governed_tenants", mode="before")
     @classmethod

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from policy.enforcement import ReportEntry
+from policy.text_bounds import TextReport
 
 
 class ConformVerdict(StrEnum):
@@ -57,6 +58,8 @@ class ConformAnswer:
     pointer: str | None = None
     message: str | None = None
     report: tuple[ReportEntry, ...] = ()
+    text: TextReport | None = None
+    """How generated text is laid out and bounded; None where there is none to generate."""
     contract_digest: str | None = None
     compile_ms: float = 0.0
     first_mask_ms: float = 0.0
@@ -65,4 +68,5 @@ class ConformAnswer:
 
     def to_json(self) -> str:
         """The line, without its end."""
-        return json.dumps(asdict(self))
+        members = {} if self.text is None else {"text": self.text.members()}
+        return json.dumps({**asdict(self), **members})

@@ -21,6 +21,7 @@ from compiler_pool.errors import WorkerStartError
 from compiler_pool.job import JsonLike
 from policy.enforcement import Unknown
 from policy.limits import LIMIT_CLASSES, LimitClass
+from policy.text_bounds import MAX_COUNT, MAX_DEPTH, MAX_DIGITS
 
 EXIT_USAGE = 2
 MAX_JOBS = 64
@@ -63,6 +64,16 @@ def conform_command(
     ] = None,
     remotes_base: Annotated[str | None, typer.Option(help="The URI of that directory.")] = None,
     limits: Annotated[LimitsChoice, typer.Option(help="Whose limits a contract is held to.")] = LimitsChoice.TENANT,
+    max_digits: Annotated[
+        int | None, typer.Option(min=1, max=MAX_DIGITS, help="Digits of numbers where a contract sets no end.")
+    ] = None,
+    max_string_length: Annotated[
+        int | None, typer.Option(min=1, max=MAX_COUNT, help="Characters of strings, likewise.")
+    ] = None,
+    max_items: Annotated[int | None, typer.Option(min=1, max=MAX_COUNT, help="Items of arrays, likewise.")] = None,
+    max_depth: Annotated[
+        int | None, typer.Option(min=1, max=MAX_DEPTH, help="Arrays and objects within each other.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, help="Lines answered beside each other.")] = 1,
 ) -> None:
     """Judge contracts and instances offline: one JSON line in, one JSON line out, in the same order."""
@@ -80,6 +91,12 @@ def conform_command(
         "allow_checked_after": policy is PolicyChoice.CHECKED,
         "unknown_keyword": unknown_keyword.value,
         "unknown_format": unknown_format.value,
+        "bounds": {
+            "max_digits": max_digits,
+            "max_string_length": max_string_length,
+            "max_items": max_items,
+            "max_depth": max_depth,
+        },
         "remotes": str(remotes.absolute()) if remotes else None,
         "remotes_base": remotes_base,
     }

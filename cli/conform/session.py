@@ -6,7 +6,7 @@ it, `inference_node.grammar` matches, `gateway.validation` judges.
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cli.conform.answer import ConformAnswer, ConformVerdict, InstanceAnswer, MaskTimes
 from cli.conform.form_spelling import FormSpelling, Spellings
@@ -32,6 +32,7 @@ from inference_node.grammar import Prototype
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import LimitClass
 from policy.rejection import Rejection
+from policy.text_bounds import TextReport
 from registry.contract import CanonicalContract, JsonValue
 from registry.errors import ContractRejectedError
 from registry.json_schema import read_json_schema
@@ -160,11 +161,17 @@ class Session:
             id=name,
             verdict=ConformVerdict.ACCEPTED,
             report=report,
+            text=_traced(compilation.text, contract),
             contract_digest=contract.digest,
             compile_ms=_ms(compilation.lower_seconds + compilation.passed.compile_seconds),
             first_mask_ms=_ms(compilation.passed.first_mask_seconds),
         )
         return ContractAnswer(answer=answer, num_instances=len(request.instances))
+
+
+def _traced(text: TextReport, contract: CanonicalContract) -> TextReport:
+    places = (replace(place, pointer=contract.source_pointer(place.pointer)) for place in text.bounded)
+    return replace(text, bounded=tuple(places))
 
 
 def _try_instance(

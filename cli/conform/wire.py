@@ -3,9 +3,11 @@
 import json
 from dataclasses import asdict, dataclass
 from enum import Enum
+from typing import Any
 
 from cli.conform.answer import ConformAnswer, ConformVerdict, InstanceAnswer, MaskTimes
 from policy.enforcement import KeywordStatus, ReportEntry
+from policy.text_bounds import BoundedPlace, TextBounds, TextReport
 
 
 class Phase(Enum):
@@ -63,7 +65,17 @@ def read_contract_answer(payload: bytes) -> ContractAnswer:
         ReportEntry(pointer=entry["pointer"], keyword=entry["keyword"], status=KeywordStatus(entry["status"]))
         for entry in fields["report"]
     )
+    if fields["text"] is not None:
+        fields["text"] = _text(fields["text"])
     return ContractAnswer(answer=ConformAnswer(**fields), num_instances=members["num_instances"])
+
+
+def _text(members: dict[str, Any]) -> TextReport:
+    return TextReport(
+        whitespace=members["whitespace"],
+        bounds=TextBounds(**members["bounds"]),
+        bounded=tuple(BoundedPlace(**place) for place in members["bounded"]),
+    )
 
 
 def read_instances_answer(payload: bytes) -> InstancesAnswer:

@@ -12,6 +12,7 @@ from compiler_pool.tokenizer import load_tokenizer
 from gateway.validation.worker import MAX_FRAMES
 from policy.enforcement import EnforcementPolicy, Unknown
 from policy.limits import LIMIT_CLASSES
+from policy.text_bounds import TextBounds
 from registry.contract import JsonValue
 
 
@@ -19,7 +20,7 @@ def build(config: Mapping[str, JsonLike]) -> Callable[[bytes], bytes]:
     """A job that reads and compiles a line's contract, then one that tries its instances.
 
     `config`: `tokenizer` (path), `limits` (name of a limit class), `allow_checked_after`, `unknown_keyword`,
-    `unknown_format`, `remotes` (directory or null), `remotes_base`.
+    `unknown_format`, `bounds` (by name), `remotes` (directory or null), `remotes_base`.
     """
     # Only values of the line recurse, and those are bounded in nesting; the job's stack holds these frames.
     sys.setrecursionlimit(MAX_FRAMES)
@@ -34,6 +35,7 @@ def build(config: Mapping[str, JsonLike]) -> Callable[[bytes], bytes]:
                 allow_checked_after=config["allow_checked_after"] is True,
                 unknown_keyword=Unknown(str(config["unknown_keyword"])),
                 unknown_format=Unknown(str(config["unknown_format"])),
+                bounds=_bounds(config["bounds"]),
             ),
             documents=documents,
         )
@@ -48,3 +50,8 @@ def build(config: Mapping[str, JsonLike]) -> Callable[[bytes], bytes]:
                 return write_answer(session.try_instances())
 
     return job
+
+
+def _bounds(named: JsonLike) -> TextBounds:
+    assert isinstance(named, dict)
+    return TextBounds(**{name: bound for name, bound in named.items() if isinstance(bound, int)})

@@ -61,6 +61,8 @@ def _print(answer: Members, what: str) -> None:
         styles=[_STYLES.get(entry.text("status"), "") for entry in report],
     )
     say()
+    for line in _text_lines(answer.member("text")):
+        say(line)
     used = [limit for limit in answer.each("limits") if limit.value.get("observed")]
     table(
         (f"LIMIT ({answer.text('limit_class')})", "USED", "OF"),
@@ -71,6 +73,19 @@ def _print(answer: Members, what: str) -> None:
     names = {"cpu_ms": "CPU time", "compile_ms": "compiling", "trial_ms": "trial", "first_mask_ms": "first mask"}
     shown = ", ".join(f"{words} {_rounded(cost, name)} ms" for name, words in names.items())
     say(f"cost: {shown}; worst mask {_rounded(cost, 'worst_mask_us')} µs")
+
+
+def _text_lines(text: Members) -> list[str]:
+    """How generated text is laid out, and where it is held to a bound that the contract does not set."""
+    layout = "without white space" if text.text("whitespace") == "none" else text.text("whitespace")
+    names = ("max_digits", "max_string_length", "max_items", "max_depth")
+    bounds = [f"{name} {_number(text, name)}" for name in names if text.value.get(name) is not None]
+    lines = [f"text: {', '.join([layout, *bounds])}"]
+    lines += [
+        f"  held to {place.text('limit_name')} {_number(place, 'limit')} at {place.text('pointer') or 'the root'}"
+        for place in text.each("bounded")
+    ]
+    return [*lines, ""]
 
 
 def _number(members: Members, name: str) -> str:

@@ -12,7 +12,7 @@ from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
 from registry.text import canonical_json
 
-LOWERING_VERSION = "2"
+LOWERING_VERSION = "3"
 """Part of every artifact's address: raise it whenever the same contract may come out as another grammar."""
 
 _NAMING = frozenset({"properties", "patternProperties", "required"})

@@ -22,12 +22,12 @@ from compiler_pool.protocol import (
     Compiled,
     CompileOutcome,
     CompileRequest,
-    PolicyWire,
     PoolIdentity,
     ReportEntryWire,
     TokenizerIdentity,
     UsesReport,
 )
+from compiler_pool.wire_values import policy_of
 from gateway.app import Surroundings, create_app
 from gateway.auth.bootstrap import make_bootstrap_key
 from gateway.compatibility.judges import GatewayJudges
@@ -46,7 +46,6 @@ from inference_node.protocol import (
     TokenEvent,
     Usage,
 )
-from policy.enforcement import EnforcementPolicy, Unknown
 from registry.compatibility.comparison import Comparison, ContractText, compare
 from registry.contract import ContractDigest, ContractKind
 
@@ -86,21 +85,13 @@ def compiled(request: CompileRequest, report: Sequence[ReportEntryWire] = ()) ->
         engine=POOL.engine,
         engine_version=POOL.engine_version,
         lowering_version=POOL.lowering_version,
-        policy_digest=_policy(request.policy).digest,
+        policy_digest=policy_of(request.policy).digest,
         limits=request.limits,
         tenant_partition=request.tenant_partition,
     )
     entries = list(report) or [ReportEntryWire(pointer="/type", keyword="type", status="enforced")]
     frame = base64.b64encode(b"frame of " + address.key.encode()).decode()
     return Compiled(artifact_key=address.key, frame=frame, report=entries, cost=COST, cache="miss")
-
-
-def _policy(wire: PolicyWire) -> EnforcementPolicy:
-    return EnforcementPolicy(
-        allow_checked_after=wire.allow_checked_after,
-        unknown_keyword=Unknown(wire.unknown_keyword),
-        unknown_format=Unknown(wire.unknown_format),
-    )
 
 
 @dataclass(slots=True, kw_only=True)

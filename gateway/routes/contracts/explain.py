@@ -9,7 +9,14 @@ from gateway.caller_watch import CallerWatch
 from gateway.chat_request import read_explain_request
 from gateway.envelope import contract_member, enforcement_counts
 from gateway.pipeline import Explained
-from gateway.protocol import CompileCostMember, ExplainAnswer, LimitMember, PolicyMember, ReportEntryMember
+from gateway.protocol import (
+    CompileCostMember,
+    ExplainAnswer,
+    LimitMember,
+    PolicyMember,
+    ReportEntryMember,
+    TextMember,
+)
 from gateway.services import record_of, services_of
 from gateway.stages import Stage
 from policy.limits import LimitClass
@@ -52,6 +59,7 @@ def _answer(explained: Explained, timings: dict[str, float]) -> ExplainAnswer:
             ReportEntryMember(pointer=entry.pointer, keyword=entry.keyword, status=entry.status.value)
             for entry in bound.report
         ],
+        text=TextMember.model_validate(bound.text.members()),
         transformations=list(contract.transformations),
         profile=_profile(contract.profile),
         limit_class=limits.name,
