@@ -1,6 +1,6 @@
 """JSON Schemas inside contracts of other kinds, lowered by the schema path into one grammar text with the rest."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -9,12 +9,13 @@ from compiler_pool.lark.grammar import LarkRules
 from compiler_pool.lowering.lower import lower
 from compiler_pool.lowering.outcome import Lowered, Refused
 from compiler_pool.open_ends import bounds_for, has_open_ends
-from compiler_pool.schema_grammar import schema_grammar
+from compiler_pool.schema_grammar import SchemaGrammar, schema_grammar
 from policy.enforcement import EnforcementPolicy, ReportEntry
 from policy.limits import LimitClass
 from policy.rejection import Rejection
 from policy.text_bounds import BoundedPlace
 from registry.contract import JsonValue
+from registry.text import canonical_json
 
 _START: Final = "start: "
 _STARTS: Final[Mapping[str, str]] = {
@@ -37,7 +38,7 @@ class Embedding:
     rejections: list[Rejection] = field(default_factory=list)
     written: list[tuple[str, str]] = field(default_factory=list)
     """Rules and terminals that schemas brought along, under names of their own."""
-    _num_schemas: int = 0
+    _known: dict[str, tuple[str, Lowered | SchemaGrammar | Refused]] = field(default_factory=dict)
 
     def schema(self, schema: JsonValue, pointer: str, *, name: str | None = None) -> Embedded:
         """The texts of a canonical schema that stands at `pointer`.
@@ -45,28 +46,38 @@ class Embedding:
         Inside a text no pointer leads anywhere: there `name` says in the report which schema is meant. Refusals are
         collected, so that one answer tells all of them.
         """
-        number = self._num_schemas
-        self._num_schemas += 1
-        if self.may_be_native and not has_open_ends(schema, bounds_for(schema, self.policy.bounds)):
-            strict = replace(self.policy, allow_checked_after=False)
-            native = lower(schema, limits=self.limits.contract, policy=strict)
-            if isinstance(native, Lowered):
-                self._report(native.report, pointer, name)
-                rule = self.rules.rule(f"j{number}", native.grammar.removeprefix(_START).strip())
-                return Embedded(rule=rule, starts=_starts(schema), pointer=pointer)
-        exact = schema_grammar(schema, limits=self.limits, policy=self.policy, prefix=f"j{number}")
-        self._report(exact.report, pointer, name)
-        if isinstance(exact, Refused):
-            self.rejections.extend(_moved_rejection(each, pointer, name) for each in exact.rejections)
-            rule = ""
+        rule, outcome = self._lowered(schema)
+        self.report.extend(_moved_entry(each, pointer, name) for each in outcome.report)
+        if isinstance(outcome, Refused):
+            self.rejections.extend(_moved_rejection(each, pointer, name) for each in outcome.rejections)
         else:
-            rule = exact.grammar.start
-            self.written.extend(exact.grammar.rules)
-            self.bounded.extend(_moved_place(each, pointer, name) for each in exact.bounded)
+            self.bounded.extend(_moved_place(each, pointer, name) for each in outcome.bounded)
         return Embedded(rule=rule, starts=_starts(schema), pointer=pointer)
 
-    def _report(self, report: Iterable[ReportEntry], pointer: str, name: str | None) -> None:
-        self.report.extend(_moved_entry(each, pointer, name) for each in report)
+    def _lowered(self, schema: JsonValue) -> tuple[str, Lowered | SchemaGrammar | Refused]:
+        """The rule of a schema, and what was said of it. Equal schemas are lowered once."""
+        key = canonical_json(schema)
+        if key not in self._known:
+            self._known[key] = self._native(schema) or self._exact(schema)
+        return self._known[key]
+
+    def _native(self, schema: JsonValue) -> tuple[str, Lowered] | None:
+        if not self.may_be_native or has_open_ends(schema, bounds_for(schema, self.policy.bounds)):
+            return None
+        strict = replace(self.policy, allow_checked_after=False)
+        native = lower(schema, limits=self.limits.contract, policy=strict)
+        if isinstance(native, Refused):
+            return None
+        rule = self.rules.rule(f"j{len(self._known)}", native.grammar.removeprefix(_START).strip())
+        return rule, native
+
+    def _exact(self, schema: JsonValue) -> tuple[str, SchemaGrammar | Refused]:
+        prefix = f"j{len(self._known)}"
+        exact = schema_grammar(schema, limits=self.limits, policy=self.policy, prefix=prefix)
+        if isinstance(exact, Refused):
+            return "", exact
+        self.written.extend(exact.grammar.rules)
+        return exact.grammar.start, exact
 
 
 def _starts(schema: JsonValue) -> str:
