@@ -22,7 +22,8 @@ from registry.contract import JsonValue
 from registry.text import canonical_json
 from tests.compiler_pool.tiny_tokenizer import write_tokenizer
 from tests.differential.children import Died, outcomes
-from tests.differential.examination import Examined, Examiner
+from tests.differential.examination import Examiner
+from tests.differential.findings import Examined
 from tests.differential.schemas import drawn_schema
 from tests.differential.shrinking import shrunk
 from tests.differential.values import ValueMaker

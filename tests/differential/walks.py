@@ -1,24 +1,19 @@
 """Random walks through the masks of all corpora: `python -m tests.differential.walks --texts 100000 --tokenizer FILE`.
 
-Every schema that is taken gets as many walks as make up the texts together. Each must end where the grammar accepts, and
-the validator must agree; a repeated name among undeclared ones, and a number of more digits than any reader takes, are
-counted apart: no grammar of the engine's own numbers and names can keep them out, and the validator does.
+Every schema that is taken gets as many walks as make up the texts together. Each must end where the grammar accepts,
+and the validator must agree; a repeated name among undeclared ones, and a number of more digits than any reader takes,
+are counted apart: no grammar of the engine's own numbers and names can keep them out, and the validator does.
 """
 
 import argparse
-import multiprocessing
 import random
-import resource
-import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from llguidance import LLMatcher
 
@@ -27,7 +22,6 @@ from compiler_pool.tokenizer import BoundTokenizer
 from compiler_pool.trial import engine_limits
 from gateway.validation.judge import Judge
 from gateway.validation.verdict import Invalid, Unjudged, Valid
-from gateway.validation.worker import MAX_FRAMES
 from policy.enforcement import EnforcementPolicy, Unknown
 from policy.limits import UNLIMITED
 from policy.rejection import RejectionCode
@@ -35,6 +29,7 @@ from registry.contract import JsonValue
 from registry.errors import ContractRejectedError
 from registry.json_schema import read_json_schema
 from registry.parsing import NUMBER_LIMIT_NAME, parse_json
+from tests.differential.children import Died, outcomes
 from tests.differential.corpus_schemas import corpus_schemas, remote_documents
 from tests.differential.run import tokenizer_at
 from tests.differential.walking import Ended, Stuck, Unfinished, Walker
@@ -43,7 +38,6 @@ POLICY: Final = EnforcementPolicy(unknown_keyword=Unknown.ANNOTATION, unknown_fo
 _MAX_TOKENS: Final = 4_000
 _HURRY_AFTER: Final = 80
 _CPU_SECONDS: Final = 120.0
-_ADDRESS_SPACE: Final = 6 << 30
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,82 +114,30 @@ def _judge(walked: Walked, judge: Judge, text: bytes) -> None:
             walked.wrong.append(f"unjudged: {verdict.message}")
 
 
-def _child(tokenizer_file: Path | None, texts_each: int, mine: list[tuple[str, str]], to: Connection) -> None:
-    sys.setrecursionlimit(MAX_FRAMES)
-    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    walks = SchemaWalks(tokenizer_at(tokenizer_file), remote_documents())
-    for name, text in mine:
-        to.send((name, None, None))
-        signal.setitimer(signal.ITIMER_PROF, _CPU_SECONDS)
-        walked = walks.walk(text, texts_each)
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        to.send((name, dict(walked.counts), walked.wrong))
-
-
-class _Job:
-    """One child after another over the same schemas."""
-
-    def __init__(self, arguments: argparse.Namespace, texts_each: int, mine: list[tuple[str, str]]) -> None:
-        self._arguments, self._texts_each, self._left = arguments, texts_each, mine
-        self._start()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("fork")
-        self.connection, theirs = context.Pipe(duplex=False)
-        arguments = (self._arguments.tokenizer, self._texts_each, self._left, theirs)
-        self._process = context.Process(target=_child, args=arguments, daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def messages(self) -> Iterator[tuple[str, Any, list[str]]]:
-        """What was walked. A child that died is told of as wrong of the schema it was at."""
-        try:
-            while self.connection.poll():
-                name, counts, wrong = self.connection.recv()
-                if counts is None:
-                    self._left = [one for one in self._left if one[0] != name]
-                    self._at = name
-                else:
-                    yield name, counts, wrong
-        except EOFError:
-            self._process.join()
-            self.connection.close()
-            if self._process.exitcode != 0:
-                yield self._at, {"died": 1}, [f"the process ended with {self._process.exitcode}"]
-                self._start()
-            else:
-                self._left = []
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is nothing left to wait for."""
-        return not self._left and self.connection.closed
-
-
 def main() -> int:
     """Walk, print what is wrong, then the counts. 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=100_000)
     parser.add_argument("--tokenizer", type=Path, help="a tokenizer file; by default a tiny one")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", help="only schemas whose name has this in it")
+    parser.add_argument("--only", default="", help="only schemas whose name has this in it")
     arguments = parser.parse_args()
-    schemas = [(f"{name} {at}", text) for at, (name, text) in zip(count(), corpus_schemas(), strict=False)]
-    if arguments.only:
-        schemas = [one for one in schemas if arguments.only in one[0]]
+    schemas = [one for one in corpus_schemas() if arguments.only in one[0]]
     texts_each = -(-arguments.texts // len(schemas))
+
+    def start() -> Callable[[tuple[str, str]], Walked]:
+        walks = SchemaWalks(tokenizer_at(arguments.tokenizer), remote_documents())
+        return lambda schema: walks.walk(schema[1], texts_each)
+
     counts: Counter[str] = Counter()
     num_wrong, started = 0, time.monotonic()
-    jobs = [_Job(arguments, texts_each, schemas[at :: arguments.jobs]) for at in range(arguments.jobs)]
-    while open_jobs := [job for job in jobs if not job.is_done]:
-        wait([job.connection for job in open_jobs], timeout=5)
-        for job in open_jobs:
-            for name, counted, wrong in job.messages():
-                counts.update(counted)
-                num_wrong += len(wrong)
-                for line in wrong[:3]:
-                    print(f"{name}: {line}", flush=True)
+    for (name, _), walked in outcomes(start, schemas, jobs=arguments.jobs, cpu_seconds=_CPU_SECONDS):
+        wrong = [walked.why] if isinstance(walked, Died) else walked.wrong
+        if not isinstance(walked, Died):
+            counts.update(walked.counts)
+        num_wrong += len(wrong)
+        for line in wrong[:2]:
+            print(f"{name}: {line}", flush=True)
     print(f"# {time.monotonic() - started:.0f} s, {texts_each} texts each of {len(schemas)} schemas")
     for what, number in sorted(counts.items()):
         print(f"{what}\t{number}")
