@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from policy.enforcement import EnforcementPolicy
 from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
-from registry.dialects import Dialect
+from registry.dialects import Dialect, named_dialect
 from registry.errors import MAX_REJECTIONS
 from registry.pointers import join, tokens_of
 from registry.schema_positions import SchemaObject, subschemas
@@ -98,7 +98,8 @@ def _translated(value: JsonValue, declared: Dialect | None, policy: EnforcementP
     dialect = dialect_for(value, declared)
     if isinstance(dialect, Rejection):
         return Untranslatable(rejections=(dialect,))
-    return translate(value, dialect, policy)
+    is_assumed = declared is None and named_dialect(value) is None
+    return translate(value, dialect, policy, is_assumed=is_assumed)
 
 
 def _name(survey: Survey, schema: SchemaObject, pointer: str, base: str) -> str:

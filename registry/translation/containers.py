@@ -59,6 +59,13 @@ def translate_contains(rewriting: Rewriting) -> None:
     rewriting.note("contains -> not not contains, which marks no items as evaluated", "contains")
 
 
+def translate_assumed_dependencies(rewriting: Rewriting) -> None:
+    """`dependencies` where nobody named a dialect, unless what became of it stands beside it: that is a mixture."""
+    beside = [keyword for keyword in ("dependentRequired", "dependentSchemas") if keyword in rewriting]
+    if "dependencies" in rewriting and not beside:
+        translate_dependencies(rewriting)
+
+
 def translate_dependencies(rewriting: Rewriting) -> None:
     """Arrays of names are `dependentRequired`, schemas are `dependentSchemas`."""
     if "dependencies" not in rewriting or rewriting.dialect is Dialect.DRAFT_2019_09:

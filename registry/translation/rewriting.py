@@ -31,6 +31,8 @@ class Scope:
     """The root of the document."""
     may_reject_unknown: bool = True
     """Whether what the dialect does not know is refused, by the caller's policy."""
+    is_assumed: bool = False
+    """Whether nobody named the dialect, neither the document nor who sent it."""
     counts_contains: bool = True
     """Whether nothing in the document asks which items were evaluated, so that `contains` may mark some."""
 

@@ -18,7 +18,12 @@ from registry.keywords import DIALECT_2020_12
 from registry.pointers import join
 from registry.schema_positions import SchemaObject
 from registry.shapes import shape_fault
-from registry.translation.containers import translate_contains, translate_dependencies, translate_tuples
+from registry.translation.containers import (
+    translate_assumed_dependencies,
+    translate_contains,
+    translate_dependencies,
+    translate_tuples,
+)
 from registry.translation.names import translate_names
 from registry.translation.openapi import (
     lift_components,
@@ -61,12 +66,22 @@ def dialect_for(schema: JsonValue, declared: Dialect | None) -> Dialect | Reject
     return Rejection(code=RejectionCode.UNSUPPORTED_DIALECT, message=message, pointer="/$schema", keyword="$schema")
 
 
-def translate(schema: JsonValue, dialect: Dialect, policy: EnforcementPolicy) -> Translated | Untranslatable:
-    """The document in 2020-12. With `dialect` 2020-12 that is the document itself, but for embedded resources."""
+def translate(
+    schema: JsonValue, dialect: Dialect, policy: EnforcementPolicy, *, is_assumed: bool = False
+) -> Translated | Untranslatable:
+    """The document in 2020-12. With `dialect` 2020-12 that is the document itself, but for embedded resources.
+
+    `is_assumed`: nobody named the dialect. `dependencies` is then taken for what it was in every draft that had it;
+    2020-12 has no such keyword, and nobody writes it to say nothing.
+    """
     traits = _Traits.of(schema)
-    if dialect is Dialect.DRAFT_2020_12 and not traits.changes_dialect:
+    is_plain = not traits.changes_dialect and not (is_assumed and traits.has_dependencies)
+    if dialect is Dialect.DRAFT_2020_12 and is_plain:
         return Translated(schema=schema, dialect=dialect, dialects=MappingProxyType({"": dialect}))
-    return _Translator(schema, dialect, policy, counts_contains=not traits.asks_for_evaluated_items).translated()
+    translator = _Translator(
+        schema, dialect, policy, counts_contains=not traits.asks_for_evaluated_items, is_assumed=is_assumed
+    )
+    return translator.translated()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,21 +89,23 @@ class _Traits:
     """What must be known of a document before its first object is rewritten. Any member counts, data too."""
 
     changes_dialect: bool
+    has_dependencies: bool
     asks_for_evaluated_items: bool
 
     @classmethod
     def of(cls, schema: JsonValue) -> "_Traits":
-        changes = asks = False
+        changes = asks = depends = False
         pending: list[JsonValue] = [schema]
         while pending:
             value = pending.pop()
             if isinstance(value, dict):
                 asks = asks or "unevaluatedItems" in value
+                depends = depends or "dependencies" in value
                 changes = changes or ("$schema" in value and value is not schema)
                 pending.extend(member for member in value.values() if isinstance(member, dict | list))
             elif isinstance(value, list):
                 pending.extend(member for member in value if isinstance(member, dict | list))
-        return cls(changes_dialect=changes, asks_for_evaluated_items=asks)
+        return cls(changes_dialect=changes, has_dependencies=depends, asks_for_evaluated_items=asks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +125,13 @@ class _Visit:
 
 class _Translator:
     def __init__(
-        self, schema: JsonValue, dialect: Dialect, policy: EnforcementPolicy, *, counts_contains: bool
+        self,
+        schema: JsonValue,
+        dialect: Dialect,
+        policy: EnforcementPolicy,
+        *,
+        counts_contains: bool,
+        is_assumed: bool,
     ) -> None:
         self._dialect = dialect
         self._result: dict[str, JsonValue] = {}
@@ -117,6 +140,7 @@ class _Translator:
             resource=schema if isinstance(schema, dict) else {},
             is_root=True,
             may_reject_unknown=policy.unknown_keyword is Unknown.REJECT,
+            is_assumed=is_assumed,
             counts_contains=counts_contains,
         )
         self._stack = [_Visit(schema=schema, source="", here="", scope=scope, container=self._result, slot="root")]
@@ -205,6 +229,8 @@ class _Translator:
         is_named = isinstance(identifier, str) and shape_fault("$id", identifier) is None
         opens_resource = not scope.dialect.ignores_ref_siblings and is_named
         uri = named_dialect(schema)
+        if uri is not None and opens_resource:
+            scope = replace(scope, is_assumed=False)
         if uri is not None and (inner := dialect_of(uri)) is not scope.dialect:
             if inner is None or not opens_resource or not _reads_id(inner, schema):
                 self._refuse_switch(visit, uri)
@@ -259,6 +285,8 @@ def _rewrite(rewriting: Rewriting) -> None:
         return
     if dialect is Dialect.OPENAPI_3_1:
         set_aside_openapi_annotations(rewriting)
+    if dialect.is_2020_12 and rewriting.scope.is_assumed:
+        translate_assumed_dependencies(rewriting)
     if dialect.is_2020_12 or set_aside_ref_siblings(rewriting):
         return
     if dialect is Dialect.OPENAPI_3_0:

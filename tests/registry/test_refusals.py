@@ -101,7 +101,7 @@ def test_an_unknown_format_is_refused_or_an_annotation() -> None:
         {"type": "string", "nullable": True},
         {"exclusiveMinimum": True, "minimum": 1},
         {"exclusiveMaximum": False},
-        {"dependencies": {"a": ["b"]}},
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "dependencies": {"a": ["b"]}},
     ],
 )
 def test_constraints_of_other_dialects_are_refused_under_every_policy(schema: dict[str, Any]) -> None:
