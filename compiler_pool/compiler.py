@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
+from compiler_pool.engine_burden import is_light
 from compiler_pool.forcing import with_safe_forcing, without_forcing
 from compiler_pool.kinds.kind_grammar import kind_grammar
 from compiler_pool.lowering.lower import lower
@@ -120,11 +121,13 @@ def _compile_schema(
 ) -> Compilation:
     """By the engine's own schema compiler where that is exact, which starts quickest; else by the intermediate form.
 
-    What a policy bounds and the schema leaves open is the form's: the engine's compiler knows of no bounds.
+    What a policy bounds and the schema leaves open is the form's, and so is what would keep the engine's compiler busy:
+    it knows of no bounds.
     """
     bounds = bounds_for(schema, policy.bounds)
     strict = replace(policy, allow_checked_after=False)
-    native = None if has_open_ends(schema, bounds) else lower(schema, limits=limits.contract, policy=strict)
+    may_be_native = is_light(schema) and not has_open_ends(schema, bounds)
+    native = lower(schema, limits=limits.contract, policy=strict) if may_be_native else None
     if isinstance(native, Lowered):
         lower_seconds = time.thread_time() - started
         grammar, outcome = _tried(native.grammar, tokenizer, limits)

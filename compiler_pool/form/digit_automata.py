@@ -1,8 +1,8 @@
 """Deterministic automata over the characters of numbers, as small as they can be."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 CHARACTERS: Final = "0123456789."
 
@@ -23,33 +23,31 @@ class DigitAutomaton:
 
 def explored(
     start: State,
-    read: Callable[[State, str], State | None],
+    row: Callable[[State], Iterable[State | None]],
     is_final: Callable[[State], bool],
     *,
     max_states: int,
-    charge: Callable[[int], None],
 ) -> DigitAutomaton:
-    """The automaton of everything reached from a state by reading (`None`: what was read leads nowhere).
+    """The automaton of everything reached from a state; `row` tells what reading each of `CHARACTERS` leads to (`None`:
+    nowhere).
 
     Raises `TooManyStatesError`.
     """
-    order, moves = reached(start, read, max_states=max_states, charge=charge)
+    order, moves = reached(start, row, max_states=max_states)
     finals = {number for number, state in enumerate(order) if is_final(state)}
     return _minimal(*_live(moves, finals))
 
 
 def reached(
-    start: State, read: Callable[[State, str], State | None], *, max_states: int, charge: Callable[[int], None]
+    start: State, row: Callable[[State], Iterable[State | None]], *, max_states: int
 ) -> tuple[list[State], list[dict[str, int]]]:
     """All states reached from one, and the moves of each. Raises `TooManyStatesError`."""
     numbers: dict[State, int] = {start: 0}
     order = [start]
     moves: list[dict[str, int]] = []
     for state in order:
-        charge(1)
         found: dict[str, int] = {}
-        for character in CHARACTERS:
-            target = read(state, character)
+        for character, target in zip(CHARACTERS, row(state), strict=True):
             if target is None:
                 continue
             if target not in numbers:
@@ -60,6 +58,23 @@ def reached(
             found[character] = numbers[target]
         moves.append(found)
     return order, moves
+
+
+class Rows(Generic[State]):
+    """Rows of a reading that goes character by character, each worked out once."""
+
+    __slots__ = ("_known", "_read")
+
+    def __init__(self, read: Callable[[State, str], State]) -> None:
+        self._read = read
+        self._known: dict[State, tuple[State, ...]] = {}
+
+    def of(self, state: State) -> tuple[State, ...]:
+        """What reading each of `CHARACTERS` leads to."""
+        row = self._known.get(state)
+        if row is None:
+            row = self._known[state] = tuple(self._read(state, character) for character in CHARACTERS)
+        return row
 
 
 def _live(moves: list[dict[str, int]], finals: set[int]) -> tuple[list[dict[str, int]], set[int]]:

@@ -1,10 +1,11 @@
 """The texts of numbers above zero as an automaton: bounds, steps and exceptions at once."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import repeat
 from typing import Final, TypeAlias
 
-from compiler_pool.form.digit_automata import DigitAutomaton, explored, reached
+from compiler_pool.form.digit_automata import CHARACTERS, DigitAutomaton, Rows, explored, reached
 from compiler_pool.form.number_readings import (
     BoundReading,
     BoundState,
@@ -25,6 +26,7 @@ _State: TypeAlias = tuple[
 _Joint: TypeAlias = tuple[tuple[_State | None, ...], ExceptionState]
 
 _ABOVE_ZERO: Final = (Fraction(0), True)
+_NOWHERE: Final = (None,) * len(CHARACTERS)
 
 
 def number_automaton(
@@ -32,7 +34,6 @@ def number_automaton(
     points: Iterable[Fraction],
     *,
     max_states: int,
-    charge: Callable[[int], None],
 ) -> DigitAutomaton:
     """The texts of the numbers above zero in any range, and of the points above zero. No state is final if none is.
 
@@ -41,7 +42,7 @@ def number_automaton(
     joint = _JointReading(ranges, points)
     if joint.is_nothing:
         return DigitAutomaton(moves=({},), finals=frozenset())
-    return explored(joint.start, joint.read, joint.holds, max_states=max_states, charge=charge)
+    return explored(joint.start, joint.row, joint.holds, max_states=max_states)
 
 
 def num_automaton_states(
@@ -49,7 +50,6 @@ def num_automaton_states(
     points: Iterable[Fraction],
     *,
     max_states: int,
-    charge: Callable[[int], None],
 ) -> int:
     """How many states it takes before equivalent ones are made one, which costs as much again.
 
@@ -58,7 +58,7 @@ def num_automaton_states(
     joint = _JointReading(ranges, points)
     if joint.is_nothing:
         return 0
-    states, _ = reached(joint.start, joint.read, max_states=max_states, charge=charge)
+    states, _ = reached(joint.start, joint.row, max_states=max_states)
     return len(states)
 
 
@@ -68,6 +68,7 @@ class _JointReading:
     def __init__(self, ranges: Sequence[tuple[NumberRange, Spelling]], points: Iterable[Fraction]) -> None:
         self._readings = [_Reading(part, spelling) for part, spelling in ranges if part.high is None or part.high > 0]
         self._listed = ExceptionReading(tuple(digits_of(point) for point in points if point > 0))
+        self._listings: Rows[ExceptionState] = Rows(self._read_listed)
         self.is_nothing = not self._readings and self._listed.start is None
 
     @property
@@ -75,17 +76,21 @@ class _JointReading:
         """Nothing is read."""
         return (tuple(reading.start for reading in self._readings), self._listed.start)
 
-    def read(self, state: _Joint, character: str) -> _Joint | None:
-        """`None` if no number begins so."""
-        found = tuple(
-            None if at is None else reading.read(at, character)
-            for reading, at in zip(self._readings, state[0], strict=True)
-        )
-        listing = self._listed.read(state[1], character)
-        if listing is not None and listing[1]:
-            # Idle zeros: a listed number is written in one way.
-            listing = None
-        return None if listing is None and not any(found) else (found, listing)
+    def row(self, state: _Joint) -> list[_Joint | None]:
+        """What each character leads to; `None` if no number begins so."""
+        rows = [
+            _NOWHERE if at is None else reading.row(at) for reading, at in zip(self._readings, state[0], strict=True)
+        ]
+        founds: Iterable[tuple[_State | None, ...]] = zip(*rows, strict=True) if rows else repeat((), len(_NOWHERE))
+        return [
+            None if listing is None and not any(found) else (found, listing)
+            for found, listing in zip(founds, self._listings.of(state[1]), strict=True)
+        ]
+
+    def _read_listed(self, state: ExceptionState, character: str) -> ExceptionState:
+        listing = self._listed.read(state, character)
+        # Idle zeros: a listed number is written in one way.
+        return None if listing is not None and listing[1] else listing
 
     def holds(self, state: _Joint) -> bool:
         """Whether the text so far is a number of the set."""
@@ -106,6 +111,13 @@ class _Reading:
         self._avoided = [StepReading(step) for step in part.avoided_steps]
         self._excluded = ExceptionReading(tuple(digits_of(value) for value in part.excluded if value > 0))
         self._spelling = spelling
+        self._spelled_rows: Rows[_Spelled | None] = Rows(self._read_spelled)
+        self._low_rows: Rows[BoundState] = Rows(self._low.read)
+        self._high_rows: Rows[BoundState | None] = Rows(self._read_high)
+        self._step_rows: list[Rows[StepState]] = [Rows(step.read) for step in self._steps]
+        self._avoided_rows: list[Rows[StepState]] = [Rows(step.read) for step in self._avoided]
+        self._excluded_rows: Rows[ExceptionState] = Rows(self._excluded.read)
+        self._known: dict[_State, list[_State | None]] = {}
 
     @property
     def start(self) -> _State:
@@ -119,28 +131,43 @@ class _Reading:
             self._excluded.start,
         )
 
-    def read(self, state: _State, character: str) -> _State | None:
-        """`None` if no number of the range begins so."""
+    def row(self, state: _State) -> list[_State | None]:
+        """What each character leads to; `None` if no number of the range begins so.
+
+        A state is what all parts remember, and each part has far fewer of its own: their rows are worked out once.
+        """
+        if state in self._known:
+            return self._known[state]
         spelled, low, high, steps, avoided, excluded = state
-        next_spelled = self._spell(spelled, character)
-        if next_spelled is None:
-            return None
-        next_steps = tuple(step.read(at, character) for step, at in zip(self._steps, steps, strict=True))
-        if None in next_steps:
-            return None
-        next_high = None
-        if self._high is not None and high is not None:
-            next_high = self._high.read(high, character)
-            if self._high.is_passed(next_high):
-                return None
-        return (
-            next_spelled,
-            self._low.read(low, character),
-            next_high,
-            next_steps,
-            tuple(step.read(at, character) for step, at in zip(self._avoided, avoided, strict=True)),
-            self._excluded.read(excluded, character),
+        step_rows = [rows.of(at) for rows, at in zip(self._step_rows, steps, strict=True)]
+        avoided_rows = [rows.of(at) for rows, at in zip(self._avoided_rows, avoided, strict=True)]
+        columns = zip(
+            self._spelled_rows.of(spelled),
+            self._low_rows.of(low),
+            self._high_rows.of(high) if self._high is not None else repeat(None, len(CHARACTERS)),
+            zip(*step_rows, strict=True) if step_rows else repeat((), len(CHARACTERS)),
+            zip(*avoided_rows, strict=True) if avoided_rows else repeat((), len(CHARACTERS)),
+            self._excluded_rows.of(excluded),
+            strict=True,
         )
+        found: list[_State | None] = [
+            None
+            if next_spelled is None or None in next_steps or (next_high is None and self._high is not None)
+            else (next_spelled, next_low, next_high, next_steps, next_avoided, next_excluded)
+            for next_spelled, next_low, next_high, next_steps, next_avoided, next_excluded in columns
+        ]
+        self._known[state] = found
+        return found
+
+    def _read_high(self, state: BoundState | None, character: str) -> BoundState | None:
+        """`None` past the bound, whatever follows."""
+        if self._high is None or state is None:
+            return None
+        read = self._high.read(state, character)
+        return None if self._high.is_passed(read) else read
+
+    def _read_spelled(self, spelled: _Spelled | None, character: str) -> _Spelled | None:
+        return None if spelled is None else self._spell(spelled, character)
 
     def _spell(self, spelled: _Spelled, character: str) -> _Spelled | None:
         kind, count = spelled

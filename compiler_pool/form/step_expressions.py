@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
-from compiler_pool.form.digit_automata import DigitAutomaton, TooManyStatesError, explored
+from compiler_pool.form.digit_automata import DigitAutomaton, Rows, TooManyStatesError, explored
 from compiler_pool.form.number_readings import StepReading
 from compiler_pool.form.number_texts import num_decimals
 
@@ -42,9 +42,7 @@ def _expression(step: Fraction) -> str | None:
     if reading.num_states > _MAX_STATES:
         return None
     try:
-        automaton = explored(
-            reading.start, reading.read, reading.holds, max_states=_MAX_STATES, charge=lambda _count: None
-        )
+        automaton = explored(reading.start, Rows(reading.read).of, reading.holds, max_states=_MAX_STATES)
     except TooManyStatesError:
         return None
     if len(automaton.moves) > _MAX_SHORT_STATES:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from compiler_pool.form.digit_automata import DigitAutomaton, TooManyStatesError
@@ -53,14 +54,22 @@ def step_way(values: NumberSet, charge: Callable[[int], None]) -> StepWay:
         return StepWay.EXPRESSIONS
     if len(values.parts) == 1 and is_plain_multiples(values.parts[0]):
         return StepWay.MULTIPLES
+    # Bounded work, so that it may be charged for afterwards: as much where it was done before, for any contract.
+    num_states, is_too_many = _num_states(values)
+    charge(num_states * _STEPS_PER_STATE)
+    return StepWay.NONE if is_too_many else StepWay.AUTOMATON
+
+
+@lru_cache(maxsize=64)
+def _num_states(values: NumberSet) -> tuple[int, bool]:
+    """How many states the automata of both sides take before they are made small, and whether that is too many."""
+    num_states = 0
     try:
         for spelled, points in _sides(values, _ASSUMED_DIGITS, has_idle_zeros=True):
-            num_automaton_states(
-                spelled, points, max_states=MAX_AUTOMATON_STATES, charge=lambda count: charge(count * _STEPS_PER_STATE)
-            )
+            num_states += num_automaton_states(spelled, points, max_states=MAX_AUTOMATON_STATES)
     except TooManyStatesError:
-        return StepWay.NONE
-    return StepWay.AUTOMATON
+        return num_states + MAX_AUTOMATON_STATES, True
+    return num_states, False
 
 
 def _is_short(part: NumberRange) -> bool:
@@ -93,7 +102,7 @@ def signed_automata(
     """
     max_digits = None if max_digits is None else min(max_digits, _ASSUMED_DIGITS)
     automata = [
-        number_automaton(spelled, points, max_states=MAX_AUTOMATON_STATES, charge=lambda _count: None)
+        number_automaton(spelled, points, max_states=MAX_AUTOMATON_STATES)
         for spelled, points in _sides(values, max_digits, has_idle_zeros=has_idle_zeros)
     ]
     return automata[0], automata[-1]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from compiler_pool.engine_burden import is_light
 from compiler_pool.kinds.texts import Embedded
 from compiler_pool.lark.grammar import LarkRules
 from compiler_pool.lowering.lower import lower
@@ -63,6 +64,8 @@ class Embedding:
 
     def _native(self, schema: JsonValue) -> tuple[str, Lowered] | None:
         if not self.may_be_native or has_open_ends(schema, bounds_for(schema, self.policy.bounds)):
+            return None
+        if not is_light(schema):
             return None
         strict = replace(self.policy, allow_checked_after=False)
         native = lower(schema, limits=self.limits.contract, policy=strict)

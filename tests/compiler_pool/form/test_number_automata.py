@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 
 from compiler_pool.form.digit_automata import DigitAutomaton, TooManyStatesError
 from compiler_pool.form.number_automata import number_automaton
-from compiler_pool.form.number_sets import NumberRange
+from compiler_pool.form.number_sets import NumberRange, NumberSet
 from compiler_pool.form.number_texts import Spelling, number_text
-
-
-def _free(_count: int) -> None:
-    """Work that nobody counts."""
+from compiler_pool.form.steps import step_way
 
 
 def _accepts(automaton: DigitAutomaton, text: str) -> bool:
@@ -52,7 +49,7 @@ def test_an_automaton_accepts_the_numbers_above_zero(
     parts: list[NumberRange], points: set[Fraction], *, has_idle_zeros: bool
 ) -> None:
     spelling = Spelling(has_idle_zeros=has_idle_zeros)
-    automaton = number_automaton([(part, spelling) for part in parts], points, max_states=10**6, charge=_free)
+    automaton = number_automaton([(part, spelling) for part in parts], points, max_states=10**6)
     marks = {
         Fraction(1),
         *points,
@@ -72,7 +69,7 @@ def test_an_automaton_accepts_the_numbers_above_zero(
 
 def test_every_state_can_still_end() -> None:
     part = NumberRange(low=Fraction(10), high=Fraction(99), step=Fraction(7), excluded=(Fraction(98),))
-    automaton = number_automaton([(part, Spelling(is_whole=True))], (), max_states=1_000, charge=_free)
+    automaton = number_automaton([(part, Spelling(is_whole=True))], (), max_states=1_000)
     assert all(moves or state in automaton.finals for state, moves in enumerate(automaton.moves))
     assert not _accepts(automaton, "98")
     assert _accepts(automaton, "91")
@@ -80,13 +77,21 @@ def test_every_state_can_still_end() -> None:
 
 def test_an_automaton_of_nothing_has_no_final_state() -> None:
     part = NumberRange(high=Fraction(0), step=Fraction(7))
-    automaton = number_automaton([(part, Spelling())], [Fraction(-3)], max_states=10, charge=_free)
+    automaton = number_automaton([(part, Spelling())], [Fraction(-3)], max_states=10)
     assert automaton.finals == frozenset()
 
 
-def test_states_are_counted_and_charged_for() -> None:
+def test_there_are_no_more_states_than_are_asked_for() -> None:
     part = NumberRange(step=Fraction(1009), excluded=(Fraction(1009),))
-    spent: list[int] = []
     with pytest.raises(TooManyStatesError):
-        number_automaton([(part, Spelling(is_whole=True))], (), max_states=500, charge=spent.append)
-    assert 0 < sum(spent) <= 500
+        number_automaton([(part, Spelling(is_whole=True))], (), max_states=500)
+
+
+def test_states_cost_the_same_however_often_the_same_numbers_are_met() -> None:
+    values = NumberSet(
+        parts=(NumberRange(low=Fraction(1), step=Fraction(61)), NumberRange(low=Fraction(5), step=Fraction(59)))
+    )
+    first: list[int] = []
+    again: list[int] = []
+    assert step_way(values, first.append) == step_way(values, again.append)
+    assert sum(first) == sum(again) > 100
