@@ -63,12 +63,12 @@ UNSUPPORTED: Mapping[str, Unsupported] = {
 }
 
 _USE_SCHEMA = 'use `response_format: {"type": "json_schema", "json_schema": {"name": …, "schema": …}}`'
-_NO_KIND = "contracts of this kind are not served; JSON Schema is"
+_NO_KIND = "register a contract of this kind and send its name as `contract`"
 
 CONSTRAINT_LIKE: Mapping[str, str] = {
     "guided_json": _USE_SCHEMA,
-    "guided_regex": f'{_NO_KIND}: a `{{"type": "string", "pattern": …}}` schema says the same of a JSON string',
-    "guided_choice": f"{_NO_KIND}: an `enum` says the same of a JSON value",
+    "guided_regex": f'{_NO_KIND}; a `{{"type": "string", "pattern": …}}` schema says the same of a JSON string',
+    "guided_choice": f"{_NO_KIND}; an `enum` says the same of a JSON value",
     "guided_grammar": _NO_KIND,
     "guided_decoding_backend": "the engine is not the caller's choice",
     "guided_whitespace_pattern": "white space is policy here",
@@ -78,10 +78,10 @@ CONSTRAINT_LIKE: Mapping[str, str] = {
     "ebnf": _NO_KIND,
     "gbnf": _NO_KIND,
     "lark": _NO_KIND,
-    "regex": f'{_NO_KIND}: a `{{"type": "string", "pattern": …}}` schema says the same of a JSON string',
-    "pattern": f'{_NO_KIND}: a `{{"type": "string", "pattern": …}}` schema says the same of a JSON string',
-    "choice": f"{_NO_KIND}: an `enum` says the same of a JSON value",
-    "choices": f"{_NO_KIND}: an `enum` says the same of a JSON value",
+    "regex": f'{_NO_KIND}; a `{{"type": "string", "pattern": …}}` schema says the same of a JSON string',
+    "pattern": f'{_NO_KIND}; a `{{"type": "string", "pattern": …}}` schema says the same of a JSON string',
+    "choice": f"{_NO_KIND}; an `enum` says the same of a JSON value",
+    "choices": f"{_NO_KIND}; an `enum` says the same of a JSON value",
     "json_schema": _USE_SCHEMA,
     "schema": _USE_SCHEMA,
     "json": _USE_SCHEMA,
