@@ -59,7 +59,7 @@ def sorted_members(value: JsonValue) -> JsonValue:
 
 def value_text(value: JsonValue) -> str:
     """A text that is equal exactly if the values are equal as JSON Schema has it (2 and 2.0 are, 1 and true not)."""
-    return canonical_json(sorted_members(value))
+    return encode_basestring(value) if isinstance(value, str) else canonical_json(sorted_members(value))
 
 
 def _write(value: JsonValue, parts: list[str]) -> None:

@@ -4,7 +4,8 @@ The result is monotone in its atoms: making one of them true never makes it fals
 therefore be put down as true, and only ever widens it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from compiler_pool.form.apartness import Apartness
 from compiler_pool.form.spending import ExpansionSpending
@@ -14,16 +15,51 @@ from registry.algebra.formulas import (
     TRUE,
     All,
     Any,
+    AtLeast,
+    AtMost,
     Cases,
+    EachItem,
+    EachMember,
+    EachName,
     ExactlyOne,
     Formula,
+    Has,
+    InFormat,
+    ItemsAtLeast,
+    ItemsAtMost,
+    LongerOrEqual,
+    Matches,
+    MembersAtLeast,
+    MembersAtMost,
+    Multiple,
     OneOf,
+    ShorterOrEqual,
+    SomeItem,
+    SomeMember,
+    SomeName,
+    Unique,
+    Unsettled,
     Wants,
     negated,
 )
 from registry.algebra.keyword_formulas import JsonType, KeywordFormulas
 from registry.algebra.solver import Solver
 from registry.algebra.terms import TermId
+
+_OPPOSITES: Final[Mapping[type, type]] = {
+    EachMember: SomeMember,
+    EachItem: SomeItem,
+    EachName: SomeName,
+    AtLeast: AtMost,
+    LongerOrEqual: ShorterOrEqual,
+    ItemsAtLeast: ItemsAtMost,
+    MembersAtLeast: MembersAtMost,
+}
+"""Kinds of atoms by which each atom of another kind is denied: one look from either side is enough."""
+_OWN_OPPOSITES: Final = frozenset(
+    {Wants, Multiple, Matches, InFormat, OneOf, Unique, Has, Unsettled, ExactlyOne, Cases}
+)
+"""Kinds that are denied by their own."""
 
 
 def every(parts: Iterable[Formula]) -> Formula:
@@ -60,10 +96,17 @@ def some(parts: Iterable[Formula]) -> Formula:
     return next(iter(kept)) if len(kept) == 1 else Any(parts=tuple(kept))
 
 
-def _clashes(parts: Iterable[Formula]) -> bool:
+def _clashes(parts: Collection[Formula]) -> bool:
     """Whether an atom and its opposite are both there."""
-    atoms = {part for part in parts if not isinstance(part, All | Any)}
-    return len(atoms) > 1 and any(negated(atom) in atoms for atom in atoms)
+    if len(parts) < 2:
+        return False
+    kinds = set(map(type, parts))
+    # The opposite of most atoms is of another kind: where none of that kind is there, none needs to be made.
+    suspects = kinds & _OWN_OPPOSITES
+    suspects.update(kind for kind, opposite in _OPPOSITES.items() if kind in kinds and opposite in kinds)
+    if not suspects:
+        return False
+    return any(type(part) in suspects and negated(part) in parts for part in parts)
 
 
 class Flattening:
@@ -79,20 +122,20 @@ class Flattening:
     def flat(self, formulas: Iterable[Formula], json_type: JsonType) -> Formula:
         """The conjunction of the formulas for values of one type."""
         listed = tuple(formulas)
-        wanted = (part for part in listed if isinstance(part, Wants))
-        return _Opening(self, self.apartness.plain(wanted), json_type).all_of(listed)
+        return _Opening(self, [part for part in listed if isinstance(part, Wants)], json_type).all_of(listed)
 
 
 class _Opening:
-    """One conjunction being opened; `beside` is what every value of it is known to satisfy."""
+    """One conjunction being opened. Every value of it is as all of `wanted` wants it."""
 
-    def __init__(self, shared: Flattening, beside: frozenset[Wants], json_type: JsonType) -> None:
+    def __init__(self, shared: Flattening, wanted: Collection[Wants], json_type: JsonType) -> None:
         self._shared = shared
-        self._beside = beside
+        self._wanted = wanted
+        self._known_beside: frozenset[Wants] | None = None
         self._type = json_type
         self._local: dict[Wants, Formula] = {}
         self._depends = False
-        """Whether what was opened since this was last cleared holds only beside `beside`."""
+        """Whether what was opened since this was last cleared holds only beside the rest of the conjunction."""
 
     def all_of(self, formulas: Iterable[Formula]) -> Formula:
         """The conjunction; what comes after a part that never holds is not opened."""
@@ -185,10 +228,17 @@ class _Opening:
         apartness = self._shared.apartness
         if apartness.holds(one, other, frozenset(), self._type):
             return True
-        if not self._beside:
+        beside = self._beside()
+        if not beside:
             return False
         self._depends = True
-        return apartness.holds(one, other, self._beside, self._type)
+        return apartness.holds(one, other, beside, self._type)
+
+    def _beside(self) -> frozenset[Wants]:
+        """What every value of the conjunction is known to satisfy. Seldom asked for."""
+        if self._known_beside is None:
+            self._known_beside = self._shared.apartness.plain(self._wanted)
+        return self._known_beside
 
     def _unlike(self, listed: OneOf) -> Formula:
         """Excluded objects, said part by part; as they stand where that would be too much.

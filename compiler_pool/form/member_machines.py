@@ -14,6 +14,7 @@ from compiler_pool.form.claims import Claims, Way
 from compiler_pool.form.flattening import every
 from compiler_pool.form.languages import Among, Language
 from compiler_pool.form.making import Goal, Making
+from compiler_pool.form.member_chains import member_chain
 from compiler_pool.form.member_rules import MemberRule, MemberRules
 from compiler_pool.form.member_scopes import name_patterns, name_wishes
 from compiler_pool.form.member_steps import MemberSteps, Reach
@@ -42,22 +43,55 @@ def member_machine(
 
     States, ways of a member and steps along them are held to `spending`'s budget. Raises `ExpansionSpentError`.
     """
-    return _Building(flat, names, making, spending).machine()
+    rules = MemberRules(making=making)
+    rules.take(flat)
+    declared = list(names)
+    listed, classes = _undeclared(flat, declared, rules, making)
+    named = [(name, rules.of(name)) for name in (*declared, *listed)]
+    others = [(one, rules.of_class(one)) for one in classes]
+    if not rules.rest:
+        return member_chain(named, others, making, spending)
+    return _Building(rules, named, others, making, spending).machine()
+
+
+def _undeclared(
+    flat: Formula, declared: list[str], rules: MemberRules, making: Making
+) -> tuple[list[str], list[NameClass]]:
+    """Undeclared names that can be listed, in order, and the kinds of all others."""
+    classes = name_classes(
+        name_patterns(flat),
+        name_wishes(flat),
+        declared=declared,
+        making=making,
+        is_allowed=lambda one: rules.of_class(one).is_allowed,
+    )
+    listed: list[str] = []
+    endless: list[NameClass] = []
+    for one in classes:
+        if isinstance(one.language, Among) and len(one.language.texts) <= MAX_LISTED_NAMES:
+            listed += one.language.texts
+        else:
+            endless.append(one)
+    return listed, endless
 
 
 class _Building:
-    def __init__(self, flat: Formula, names: Iterable[str], making: Making, spending: ExpansionSpending) -> None:
+    def __init__(
+        self,
+        rules: MemberRules,
+        named: list[tuple[str, MemberRule]],
+        others: list[tuple[NameClass, MemberRule]],
+        making: Making,
+        spending: ExpansionSpending,
+    ) -> None:
         self._making = making
         self._spending = spending
         self._residuals = Residuals(spending)
         self._claims = Claims(self._residuals, making, spending)
-        rules = MemberRules(making=making)
-        rules.take(flat)
-        declared = list(names)
-        listed, self._classes = self._undeclared(flat, declared, rules)
-        self._names = [*declared, *listed]
-        self._rules = [rules.of(name) for name in self._names]
-        self._class_rules = [rules.of_class(one) for one in self._classes]
+        self._names = [name for name, _ in named]
+        self._rules = [rule for _, rule in named]
+        self._classes = [one for one, _ in others]
+        self._class_rules = [rule for _, rule in others]
         self._steps = MemberSteps(
             self._names,
             self._classes,
@@ -81,24 +115,6 @@ class _Building:
         while self._pending:
             self._fill(*self._pending.popleft())
         return self._written(start)
-
-    def _undeclared(self, flat: Formula, declared: list[str], rules: MemberRules) -> tuple[list[str], list[NameClass]]:
-        """Undeclared names that can be listed, in order, and the kinds of all others."""
-        classes = name_classes(
-            name_patterns(flat),
-            name_wishes(flat),
-            declared=declared,
-            making=self._making,
-            is_allowed=lambda one: rules.of_class(one).is_allowed,
-        )
-        listed: list[str] = []
-        endless: list[NameClass] = []
-        for one in classes:
-            if isinstance(one.language, Among) and len(one.language.texts) <= MAX_LISTED_NAMES:
-                listed += one.language.texts
-            else:
-                endless.append(one)
-        return listed, endless
 
     def _reaches(self) -> list[Reach]:
         must, may = 0, 0

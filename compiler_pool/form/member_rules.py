@@ -65,9 +65,12 @@ class MemberRules:
 
     def of(self, name: str) -> MemberRule:
         """The rule of a declared name."""
-        goal = [*self._named.get(name, ()), *(wanted for scope, wanted in self._scoped if speaks_of(scope, name))]
+        goal = list(self._named.get(name, ()))
+        for scope, wanted in self._scoped:
+            if not (isinstance(scope, Others) and name in scope.names) and speaks_of(scope, name):
+                goal.append(wanted)
         is_allowed = name not in self._forbidden and not self._is_hopeless(goal)
-        if is_allowed:
+        if is_allowed and self._name_wishes:
             is_allowed = all(self.is_name_as(wanted, name) for wanted in self._name_wishes)
         return MemberRule(is_required=name in self._required, is_allowed=is_allowed, goal=frozenset(goal))
 
@@ -86,18 +89,20 @@ class MemberRules:
 
     def _is_hopeless(self, goal: Iterable[Wants]) -> bool:
         """Whether some wish is plainly for no value at all."""
-        return any(is_hopeless(wanted, self.making.solver.terms) for wanted in goal)
+        terms = self.making.solver.terms
+        return any(is_hopeless(wanted, terms) for wanted in goal)
 
 
 def is_hopeless(wanted: Wants, terms: Terms) -> bool:
     """Whether it is plain that no value is as it is wanted."""
-    return is_plain(wanted, terms) and terms[wanted.term].allows_nothing == wanted.positive
+    term = terms[wanted.term]
+    return term.allows_nothing if wanted.positive else term.allows_all
 
 
 def is_plain(wanted: Wants, terms: Terms) -> bool:
     """Whether it is plain that every value is as it is wanted, or none is."""
     term = terms[wanted.term]
-    return term.allows_nothing or not term.keywords
+    return term.allows_nothing or term.allows_all
 
 
 def class_is_in(names: NameClass, scope: Scope) -> bool:

@@ -48,9 +48,12 @@ def sayable(flat: Formula, making: Making) -> Formula:
                 seen.add(id(part))
                 making.spending.step(1 + len(part.parts) // 16)
                 pending.extend(part.parts)
-        elif isinstance(part, Unsettled | OneOf | EachMember | SomeMember) and part not in said:
+        elif isinstance(part, EachMember | SomeMember):
+            if not isinstance(part.scope, Named) and part not in said:
+                said[part] = _said(part, making)
+        elif isinstance(part, Unsettled | OneOf) and part not in said:
             said[part] = _said(part, making)
-    changed = {part: other for part, other in said.items() if other != part}
+    changed = {part: other for part, other in said.items() if other is not part}
     return _with(flat, changed, {}) if changed else flat
 
 
@@ -88,7 +91,7 @@ def _said(atom: Formula, making: Making) -> Formula:
 def _is_idle(wanted: Wants, making: Making) -> bool:
     """Whether it is plain that every value is as wanted."""
     term = making.solver.terms[wanted.term]
-    return not (term.keywords or term.allows_nothing) if wanted.positive else term.allows_nothing
+    return term.allows_all if wanted.positive else term.allows_nothing
 
 
 def _exactly(text: str, making: Making) -> Formula:
@@ -144,8 +147,9 @@ def name_of(atom: object) -> str | None:
 
 
 def atoms_of(flat: Formula) -> Iterator[Formula]:
-    """All atoms, in order, those first that hold in any case."""
+    """All atoms, in order, those first that hold in any case. A part that stands in many places is looked at in one."""
     pending = [flat]
+    seen: set[int] = set()
     while pending:
         choices: list[Formula] = []
         while pending:
@@ -154,7 +158,9 @@ def atoms_of(flat: Formula) -> Iterator[Formula]:
                 case All(parts=parts):
                     pending.extend(reversed(parts))
                 case Any(parts=parts):
-                    choices.append(part)
+                    if id(part) not in seen:
+                        seen.add(id(part))
+                        choices.append(part)
                 case _:
                     yield part
         pending = [part for choice in choices if isinstance(choice, Any) for part in reversed(choice.parts)]

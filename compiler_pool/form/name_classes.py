@@ -42,7 +42,16 @@ def name_classes(
 
     Raises `ExpansionSpentError`.
     """
-    return _Sorting(tuple(patterns), tuple(wishes), tuple(declared), making).classes(is_allowed)
+    sought, wanted = tuple(patterns), tuple(wishes)
+    if sought or wanted:
+        return _Sorting(sought, wanted, tuple(declared), making).classes(is_allowed)
+    # All names but finitely many.
+    one = NameClass(language=EVERY_STRING)
+    if not is_allowed(one):
+        return []
+    taken = tuple(dict.fromkeys(declared))
+    making.spending.step()
+    return [NameClass(language=excluding(Among(texts=taken)))] if taken else [one]
 
 
 @dataclass(slots=True, kw_only=True)

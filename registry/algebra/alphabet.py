@@ -35,7 +35,11 @@ class Alphabet:
             if not _SURROGATES[0] <= low <= _SURROGATES[1]:
                 groups.setdefault(frozenset(memberships[index]), []).append((low, after - 1))
         self._ranges = list(groups.values())
-        self._holding = list(groups)
+        held_by: dict[Characters, list[int]] = {characters: [] for characters in held}
+        for number, holding in enumerate(groups):
+            for characters in holding:
+                held_by[characters].append(number)
+        self._groups = {characters: frozenset(numbers) for characters, numbers in held_by.items()}
         numbered = sorted((low, number) for number, ranges in enumerate(self._ranges) for low, _ in ranges)
         self._lows = [low for low, _ in numbered]
         self._numbers = [number for _, number in numbered]
@@ -45,7 +49,7 @@ class Alphabet:
 
     def groups_of(self, characters: Characters) -> frozenset[int]:
         """The groups that a set is made of."""
-        return frozenset(number for number, holding in enumerate(self._holding) if characters in holding)
+        return self._groups[characters]
 
     def group_of(self, character: str) -> int:
         """The group of one character."""

@@ -53,7 +53,8 @@ class Automaton:
         self._build(tree, start, self._end)
         self._closed: dict[int, State] = {}
         self.start = self._closure(start)
-        self._leads: dict[int, dict[int, State]] = {}
+        self._leads: dict[int, dict[State, State]] = {}
+        """By group and position (as the state of it alone), where that leads."""
         self._known: dict[tuple[State, int], State] = {}
         spending.step(len(self._free) // POSITIONS_PER_STEP)
 
@@ -71,29 +72,28 @@ class Automaton:
         if key not in self._known:
             if len(self._known) > self._max_positions * 64:
                 raise BudgetSpentError("max_automaton_states")
-            if group not in self._leads:
-                self._leads[group] = self._leads_by(group)
-            leads = self._leads[group]
+            leads = self._leads.setdefault(group, {})
             reached, left = DEAD, state
             while left:
                 lowest = left & -left
                 left ^= lowest
-                reached |= leads.get(lowest.bit_length() - 1, DEAD)
+                lead = leads.get(lowest)
+                if lead is None:
+                    lead = leads[lowest] = self._lead(lowest.bit_length() - 1, group)
+                reached |= lead
             # What is followed is paid for: a state may be thousands of positions.
             num_steps, self._unpaid = divmod(self._unpaid + 4 + state.bit_count(), POSITIONS_PER_STEP)
             self._spending.step(num_steps)
             self._known[key] = reached
         return self._known[key]
 
-    def _leads_by(self, group: int) -> dict[int, State]:
-        """Where each position leads by a group."""
-        self._spending.step(len(self._steps) // POSITIONS_PER_STEP)
-        leads: dict[int, State] = {}
-        for position, steps in enumerate(self._steps):
-            for groups, target in steps:
-                if group in groups:
-                    leads[position] = leads.get(position, DEAD) | self._closure(target)
-        return leads
+    def _lead(self, position: int, group: int) -> State:
+        """Where one position leads by a group."""
+        reached = DEAD
+        for groups, target in self._steps[position]:
+            if group in groups:
+                reached |= self._closure(target)
+        return reached
 
     def _position(self) -> int:
         if len(self._free) >= self._max_positions:

@@ -14,6 +14,9 @@ class Wants:
     term: TermId
     positive: bool
 
+    def __hash__(self) -> int:
+        return 2 * self.term + self.positive
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtLeast:
@@ -133,6 +136,9 @@ class Named:
 
     name: str
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
@@ -181,6 +187,9 @@ class EachMember:
     scope: Scope
     wanted: Wants
 
+    def __hash__(self) -> int:
+        return hash((self.scope, self.wanted.term, self.wanted.positive))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SomeMember:
@@ -188,6 +197,9 @@ class SomeMember:
 
     scope: Scope
     wanted: Wants
+
+    def __hash__(self) -> int:
+        return hash((self.wanted.positive, self.wanted.term, self.scope))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,6 +316,13 @@ def refused(wanted: Wants) -> Wants:
 
 def _negated_atom(atom: Atom) -> Formula:  # noqa: C901, PLR0911, PLR0912 - one line for each kind of atom
     match atom:
+        # The most common ones first: each kind is asked for in turn.
+        case EachMember(scope=scope, wanted=wanted):
+            return SomeMember(scope=scope, wanted=refused(wanted))
+        case Has(name=name, positive=positive):
+            return Has(name=name, positive=not positive)
+        case SomeMember(scope=scope, wanted=wanted):
+            return EachMember(scope=scope, wanted=refused(wanted))
         case AtLeast(bound=bound, is_open=is_open):
             return AtMost(bound=bound, is_open=not is_open)
         case AtMost(bound=bound, is_open=is_open):
@@ -332,16 +351,10 @@ def _negated_atom(atom: Atom) -> Formula:  # noqa: C901, PLR0911, PLR0912 - one 
             return ItemsAtLeast(count=count + 1, term=term)
         case Unique(positive=positive):
             return Unique(positive=not positive)
-        case Has(name=name, positive=positive):
-            return Has(name=name, positive=not positive)
         case MembersAtLeast(count=count):
             return MembersAtMost(count=count - 1) if count > 0 else FALSE
         case MembersAtMost(count=count):
             return MembersAtLeast(count=count + 1)
-        case EachMember(scope=scope, wanted=wanted):
-            return SomeMember(scope=scope, wanted=refused(wanted))
-        case SomeMember(scope=scope, wanted=wanted):
-            return EachMember(scope=scope, wanted=refused(wanted))
         case EachName(wanted=wanted):
             return SomeName(wanted=refused(wanted))
         case SomeName(wanted=wanted):

@@ -4,7 +4,7 @@ What did not change between two revisions is therefore recognised by its number,
 proof; and a comparison can make new terms (an old subschema with one keyword of the new) that share all the rest.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NewType
 
@@ -37,6 +37,11 @@ class Term:
     def of(self, keyword: str) -> Mapping[str | int | None, TermId]:
         """The children of an applicator, in order."""
         return self.children.get(keyword, {})
+
+    @property
+    def allows_all(self) -> bool:
+        """Whether it asserts nothing."""
+        return not (self.allows_nothing or self.assertions or self.children)
 
     @property
     def keywords(self) -> frozenset[str]:
@@ -186,29 +191,31 @@ def _classes(raw: list[Term]) -> list[int]:
         _key(term, {keyword: dict.fromkeys(targets, 0) for keyword, targets in term.children.items()}) for term in raw
     ]
     current = _numbered(labels)
+    # A label tells all keys, so that in one order of keys equal terms have their children at the same places. What has
+    # none is told apart by its label for good.
+    inner = [(number, _targets(term)) for number, term in enumerate(raw) if term.children]
     while True:
-        refined = _numbered(
-            [
-                (
-                    current[number],
-                    tuple(
-                        current[target]
-                        for _, targets in sorted(term.children.items())
-                        for _, target in _sorted(targets)
-                    ),
-                )
-                for number, term in enumerate(raw)
-            ]
-        )
+        keys: list[object] = list(current)
+        for number, targets in inner:
+            keys[number] = (current[number], *map(current.__getitem__, targets))
+        refined = _numbered(keys)
         if max(refined, default=0) == max(current, default=0):
             return refined
         current = refined
 
 
-def _sorted(targets: Mapping[str | int | None, TermId]) -> list[tuple[str | int | None, TermId]]:
-    return sorted(targets.items(), key=lambda item: str(item[0]))
+def _targets(term: Term) -> list[TermId]:
+    return [
+        target
+        for _, targets in sorted(term.children.items())
+        for _, target in (sorted(targets.items(), key=_place) if len(targets) > 1 else targets.items())
+    ]
 
 
-def _numbered(keys: list[object]) -> list[int]:
+def _place(item: tuple[str | int | None, TermId]) -> str:
+    return str(item[0])
+
+
+def _numbered(keys: Iterable[object]) -> list[int]:
     numbers: dict[object, int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]
