@@ -64,7 +64,7 @@ class ContractQuestions:
         self._values = values
         self._forms: dict[EnforcementPolicy, SchemaForm | Refused] = {}
         self._spellers: dict[EnforcementPolicy, Speller] = {}
-        self._is_native = False
+        self._is_native = self._is_of_form = False
         self._bounds = bounds_for(contract.schema, STRICT.bounds)
         self.examined = examined
         self._verdicts = [judge.judge_value(value) for value in values]
@@ -83,6 +83,18 @@ class ContractQuestions:
                 self._spellers[policy] = Speller(made.form, ExpansionSpending(LIMITS.expansion))
         return self._forms[policy]
 
+    @property
+    def is_same_grammar(self) -> bool:
+        """Whether the product tried the form's grammar, so that asking both is asking one twice."""
+        return self._is_of_form
+
+    @property
+    def has_inabilities(self) -> bool:
+        """Whether the form is refused, but for nothing that a policy could not leave to the validator."""
+        form = self._form(STRICT)
+        codes = {rejection.code for rejection in form.rejections} if isinstance(form, Refused) else set()
+        return codes == {RejectionCode.UNSUPPORTED_KEYWORD}
+
     def product(self) -> LLMatcher | None:
         """The engine on the grammar that the product makes under the strict policy."""
         policy = STRICT
@@ -94,6 +106,7 @@ class ContractQuestions:
             return None
         self._check_report("product", compiled.report, policy)
         self._is_native = "%json" in compiled.grammar
+        self._is_of_form = not self._is_native
         self.examined.counts["native"] += self._is_native
         return self._engine(compiled.grammar, "product")
 
@@ -127,6 +140,9 @@ class ContractQuestions:
                     if isinstance(verdict, Valid):
                         self.examined.find("called unsatisfiable", path, f"is valid: {canonical_json(value)}")
                         break
+            elif rejection.code is RejectionCode.TRIAL_FAILED and "limits" in rejection.message:
+                # It fits the compiler's limits and not the engine's: found before anybody relies on the grammar.
+                self._is_of_form = True
             elif rejection.code not in _BY_SIZE:
                 self.examined.find("refused", path, f"{rejection.code} {rejection.message}")
 

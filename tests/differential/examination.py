@@ -56,19 +56,21 @@ class Examiner:
                 self._checked(one, path)
                 continue
             examined.counts[f"{path} accepted"] += 1
+            if path == "form" and "product" in self._paths and one.is_same_grammar:
+                continue
             one.ask_all(matcher, path, STRICT)
             self._walk(one, matcher, path, seed)
         one.ask_speller()
         return examined
 
-    def _checked(self, one: "ContractQuestions", path: str) -> None:
+    def _checked(self, one: ContractQuestions, path: str) -> None:
         """What is refused under strict may be let through for the validator to check; then it is only wider."""
-        matcher = one.of_form(CHECKED) if path == "form" else None
+        matcher = one.of_form(CHECKED) if path == "form" and one.has_inabilities else None
         if matcher is not None:
             one.examined.counts[f"{path} accepted under checked"] += 1
             one.ask_all(matcher, path, CHECKED)
 
-    def _walk(self, one: "ContractQuestions", matcher: LLMatcher, path: str, seed: int) -> None:
+    def _walk(self, one: ContractQuestions, matcher: LLMatcher, path: str, seed: int) -> None:
         for at in range(self._num_walks):
             walk = self._walker.walk(matcher, random.Random(seed * 1000 + at))
             one.examined.counts["walks"] += 1

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from registry.contract import JsonValue
-from tests.differential.vocabulary import FORMATS, PATTERNS, STEPS, TYPES, name, names, number, string, value
+from tests.differential.vocabulary import FORMATS, PATTERNS, STEPS, TYPES, names, number, string, value
 
 MAX_DEPTH: Final = 3
 
@@ -19,6 +19,19 @@ class SchemaMaker:
         self._draw = draw
         self._definitions: list[str] = []
         self._references: list[str] = []
+        self._density = draw.choice((1.0, 1.0, 1.0, 1.7))
+        """How much likelier a keyword is than in a plain schema; where there are more of them, names are fewer."""
+        self._focus = draw.choice((None, None, None, None, "number", "string", "array", "object"))
+        """A type that most subschemas are about, so that they meet."""
+
+    def _may(self, probability: float) -> bool:
+        return self._draw.random() < probability * self._density
+
+    def _names(self, most: int) -> list[str]:
+        return names(self._draw, most, of=3 if self._density > 1 else 5)
+
+    def _name(self) -> str:
+        return self._names(1)[0]
 
     def contract(self) -> JsonValue:
         """A schema with definitions of its own, some of them recursive, some dynamic."""
@@ -55,12 +68,12 @@ class SchemaMaker:
             case 0:
                 return {"type": "array", "items": self.schema(1), "maxItems": draw.randint(0, 2)}
             case 1:
-                return {"type": "object", "properties": {name(draw): self.schema(1)}}
+                return {"type": "object", "properties": {self._name(): self.schema(1)}}
             case 2:
                 own = draw.choice(self._references)
                 return {
                     "type": "object",
-                    "properties": {"v": self.scalar(), name(draw): {"$ref": own}},
+                    "properties": {"v": self.scalar(), self._name(): {"$ref": own}},
                     "required": ["v"],
                 }
             case 3:
@@ -78,7 +91,7 @@ class SchemaMaker:
         if depth >= MAX_DEPTH:
             return self.scalar()
         schema = self._plain(depth)
-        if draw.random() < (0.4 if depth < 2 else 0.2):
+        if draw.random() < (0.4 if depth < 2 else 0.2) + (0.3 if self._focus in {"number", "string"} else 0):
             self._combine(schema, depth)
             if draw.random() < 0.15:
                 self._combine(schema, depth)
@@ -91,6 +104,8 @@ class SchemaMaker:
         draw = self._draw
         schema: Schema = {}
         kinds = [draw.choice(TYPES) if draw.random() < 0.5 else draw.choice(("object", "array", "string"))]
+        if self._focus is not None and draw.random() < 0.7:
+            kinds = [self._focus]
         if draw.random() < 0.15:
             kinds.append(draw.choice(TYPES))
         if draw.random() < 0.65:
@@ -106,7 +121,8 @@ class SchemaMaker:
     def scalar(self) -> JsonValue:
         """A schema without subschemas."""
         draw = self._draw
-        match draw.randint(0, 6):
+        focus = self._focus if self._focus in {"number", "string"} and draw.random() < 0.7 else None
+        match draw.randint(0, 6) if focus is None else {"string": 3, "number": 5}[focus]:
             case 0:
                 return {"const": value(draw, draw.choice((0, 0, 1, 2)))}
             case 1:
@@ -130,71 +146,71 @@ class SchemaMaker:
     def _number(self, schema: Schema, _depth: int) -> None:
         draw = self._draw
         for keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
-            if draw.random() < 0.22:
+            if self._may(0.22):
                 schema[keyword] = number(draw)
-        if draw.random() < 0.2:
+        if self._may(0.2):
             schema["multipleOf"] = draw.choice(STEPS)
 
     def _string(self, schema: Schema, _depth: int) -> None:
         draw = self._draw
-        if draw.random() < 0.2:
+        if self._may(0.2):
             schema["minLength"] = draw.randint(0, 3)
-        if draw.random() < 0.25:
+        if self._may(0.25):
             schema["maxLength"] = draw.randint(0, 5)
-        if draw.random() < 0.35:
+        if self._may(0.35):
             schema["pattern"] = draw.choice(PATTERNS)
-        if draw.random() < 0.08:
+        if self._may(0.08):
             schema["format"] = draw.choice(FORMATS)
 
     def _array(self, schema: Schema, depth: int) -> None:
         draw = self._draw
-        if draw.random() < 0.3:
+        if self._may(0.3):
             schema["prefixItems"] = [self.schema(depth + 1) for _ in range(draw.randint(1, 3))]
-        if draw.random() < 0.5:
+        if self._may(0.5):
             schema["items"] = self.schema(depth + 1)
-        if draw.random() < 0.25:
+        if self._may(0.25):
             schema["minItems"] = draw.randint(0, 3)
-        if draw.random() < 0.3:
+        if self._may(0.3):
             schema["maxItems"] = draw.randint(0, 4)
-        if draw.random() < 0.12:
+        if self._may(0.12):
             schema["uniqueItems"] = True
-            if draw.random() < 0.7:
+            if self._may(0.7):
                 few: tuple[JsonValue, ...] = ({"enum": self._constants(4)}, {"type": "boolean"}, {"enum": [1, 2, 3]})
                 schema["items"] = draw.choice(few)
-        if draw.random() < 0.25:
+        if self._may(0.25):
             schema["contains"] = self.schema(depth + 1)
-            if draw.random() < 0.4:
+            if self._may(0.4):
                 schema["minContains"] = draw.randint(0, 3)
-            if draw.random() < 0.4:
+            if self._may(0.4):
                 schema["maxContains"] = draw.randint(0, 3)
-        if draw.random() < 0.12:
-            schema["unevaluatedItems"] = False if draw.random() < 0.5 else self.schema(depth + 1)
-            if draw.random() < 0.6:
+        if self._may(0.12):
+            schema["unevaluatedItems"] = False if self._may(0.5) else self.schema(depth + 1)
+            if self._may(0.6):
                 self._combine(schema, depth, of="array")
 
     def _object(self, schema: Schema, depth: int) -> None:
         draw = self._draw
-        if draw.random() < 0.8:
-            schema["properties"] = {each: self.schema(depth + 1) for each in names(draw, 4)}
-        if draw.random() < 0.4:
-            schema["required"] = list(names(draw, 2))
-        if draw.random() < 0.2:
+        if self._may(0.8):
+            schema["properties"] = {each: self.schema(depth + 1) for each in self._names(4)}
+        if self._may(0.4):
+            schema["required"] = [*self._names(2)]
+        if self._may(0.2):
             patterns = draw.sample(PATTERNS, draw.randint(1, 3))
             schema["patternProperties"] = {pattern: self.schema(depth + 1) for pattern in patterns}
-        if draw.random() < 0.35:
-            schema["additionalProperties"] = False if draw.random() < 0.5 else self.schema(depth + 1)
-        if draw.random() < 0.12:
+        if self._may(0.35):
+            schema["additionalProperties"] = False if self._may(0.5) else self.schema(depth + 1)
+        if self._may(0.12):
             schema["propertyNames"] = self._of_names(depth)
         for keyword in ("minProperties", "maxProperties"):
-            if draw.random() < 0.12:
+            if self._may(0.12):
                 schema[keyword] = draw.randint(0, 4)
-        if draw.random() < 0.15:
-            schema["dependentRequired"] = {each: list(names(draw, 2)) for each in names(draw, 2)}
-        if draw.random() < 0.12:
-            schema["dependentSchemas"] = {each: self.schema(depth + 1) for each in names(draw, 2)}
-        if draw.random() < 0.12:
-            schema["unevaluatedProperties"] = False if draw.random() < 0.6 else self.schema(depth + 1)
-            if draw.random() < 0.6:
+        if self._may(0.15):
+            schema["dependentRequired"] = {each: [*self._names(2)] for each in self._names(2)}
+        if self._may(0.12):
+            schema["dependentSchemas"] = {each: self.schema(depth + 1) for each in self._names(2)}
+        if self._may(0.12):
+            schema["unevaluatedProperties"] = False if self._may(0.6) else self.schema(depth + 1)
+            if self._may(0.6):
                 self._combine(schema, depth, of="object")
 
     def _of_names(self, depth: int) -> JsonValue:
@@ -205,9 +221,9 @@ class SchemaMaker:
             case 1:
                 return {"maxLength": draw.randint(0, 2)}
             case 2:
-                return {"enum": list(names(draw, 4))}
+                return {"enum": list(self._names(4))}
             case 3:
-                return {"not": {"enum": [*names(draw, 2), string(draw)]}}
+                return {"not": {"enum": [*self._names(2), string(draw)]}}
             case _:
                 return self.schema(depth + 1)
 

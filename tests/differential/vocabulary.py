@@ -60,14 +60,14 @@ FORMATS: Final = tuple(IN_FORMAT)
 TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
-def name(draw: random.Random) -> str:
-    """A member's name, mostly a common one."""
-    return draw.choice(NAMES[:5] if draw.random() < 0.9 else NAMES)
+def name(draw: random.Random, *, of: int = 5) -> str:
+    """A member's name, mostly one of the first so many."""
+    return draw.choice(NAMES[:of] if draw.random() < 0.9 else NAMES)
 
 
-def names(draw: random.Random, most: int) -> list[str]:
+def names(draw: random.Random, most: int, *, of: int = 5) -> list[str]:
     """Different names, at least one."""
-    return list(dict.fromkeys(name(draw) for _ in range(draw.randint(1, most))))
+    return list(dict.fromkeys(name(draw, of=of) for _ in range(draw.randint(1, most))))
 
 
 def number(draw: random.Random) -> JsonValue:
