@@ -1,6 +1,6 @@
 """What a `pattern` says, as a tree: exactly what ECMA-262 and the engines' syntaxes can both say, and no more."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 CodePointRanges: TypeAlias = "tuple[tuple[int, int], ...]"
@@ -25,6 +25,10 @@ class Characters:
     ranges: CodePointRanges = ()
     classes: tuple[str, ...] = ()
     negated: bool = False
+    _key: int | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return self._key if self._key is not None else _kept_key(self, (self.ranges, self.classes, self.negated))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,10 @@ class Sequence:
     """One after the other; nothing at all if `parts` is empty."""
 
     parts: "tuple[PatternNode, ...]"
+    _key: int | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return self._key if self._key is not None else _kept_key(self, self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +54,10 @@ class Choice:
     """Any of at least two branches."""
 
     branches: "tuple[PatternNode, ...]"
+    _key: int | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return self._key if self._key is not None else _kept_key(self, self.branches)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +67,21 @@ class Repeat:
     node: "PatternNode"
     minimum: int
     maximum: int | None
+    _key: int | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return self._key if self._key is not None else _kept_key(self, (self.node, self.minimum, self.maximum))
 
 
 PatternNode: TypeAlias = "Characters | Anchor | Sequence | Choice | Repeat"
+
+
+def _kept_key(node: Characters | Sequence | Choice | Repeat, parts: object) -> int:
+    """What a look-up needs, worked out once for each node: trees are looked up as wholes, again and again."""
+    key = hash((type(node), parts))
+    object.__setattr__(node, "_key", key)
+    return key
+
 
 EMPTY: Final = Sequence(parts=())
 ANY: Final = Characters(ranges=((0, MAX_CODE_POINT),))

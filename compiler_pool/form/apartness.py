@@ -7,14 +7,19 @@ from compiler_pool.form.member_tags import MemberTags
 from registry.algebra.budgeting import BudgetSpentError
 from registry.algebra.formulas import Wants
 from registry.algebra.keyword_formulas import JsonType
-from registry.algebra.outcomes import Empty
+from registry.algebra.outcomes import Empty, Found
 from registry.algebra.solver import Solver
 from registry.algebra.terms import Term, TermId
+from registry.contract import JsonValue
 
 _CHOICES: Final = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "unevaluatedItems",
      "unevaluatedProperties"}
 )  # fmt: skip
+
+
+MAX_SEEN: Final = 4
+"""Values of a type that are kept to be tried on other pairs."""
 
 
 class Apartness:
@@ -25,6 +30,15 @@ class Apartness:
         self._tags = MemberTags(solver.terms)
         self._plain: dict[TermId, Wants] = {}
         self._known: dict[tuple[frozenset[TermId], frozenset[Wants], JsonType], bool] = {}
+        self._seen: dict[JsonType, list[JsonValue]] = {
+            JsonType.OBJECT: [{}],
+            JsonType.ARRAY: [[]],
+            JsonType.STRING: ["", "a"],
+            JsonType.NUMBER: [0, 1],
+            JsonType.BOOLEAN: [],
+            JsonType.NULL: [],
+        }
+        """Values that mostly show that two terms overlap: what is asked of all pairs is asked of each term once."""
         self.is_spent = False
 
     def plain(self, wanted: Iterable[Wants]) -> frozenset[Wants]:
@@ -64,10 +78,16 @@ class Apartness:
         return self._known[key]
 
     def _is_empty(self, wanted: tuple[Wants, ...], json_type: JsonType) -> bool:
+        seen = self._seen[json_type]
+        if any(all(self._solver.truth.wanted(want, value) is True for want in wanted) for value in seen):
+            return False
         if self.is_spent:
             return False
         try:
-            return isinstance(self._solver.solve_as(json_type, wanted), Empty)
+            outcome = self._solver.solve_as(json_type, wanted)
         except BudgetSpentError:
             self.is_spent = True
             return False
+        if isinstance(outcome, Found) and len(seen) < MAX_SEEN:
+            seen.append(outcome.value)
+        return isinstance(outcome, Empty)

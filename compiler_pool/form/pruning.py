@@ -33,18 +33,26 @@ def pruned(form: Form) -> Form | None:
     fruitful = _fruitful(form)
     if form.root not in fruitful:
         return None
-    order: dict[NodeId, NodeId] = {}
+    is_whole = len(fruitful) == len(form.nodes)
+    order: dict[NodeId, NodeId] = {form.root: NodeId(0)}
     kept: list[Node] = []
     pending = deque([form.root])
-    order[form.root] = NodeId(0)
     while pending:
-        node = _trimmed(form.nodes[pending.popleft()], fruitful)
+        node = form.nodes[pending.popleft()]
+        if not (is_whole and isinstance(node, MemberMachine) and _is_tidy(node.states)):
+            node = _trimmed(node, fruitful)
         kept.append(node)
         for part in parts_of(node):
             if part not in order:
                 order[part] = NodeId(len(order))
                 pending.append(part)
-    return Form(nodes=tuple(_renumbered(node, order.__getitem__) for node in kept), root=NodeId(0))
+    if len(order) < len(form.nodes):
+        return Form(nodes=tuple(_renumbered(node, order.__getitem__) for node in kept), root=NodeId(0))
+    # Nothing is gone: numbers may stay as they are.
+    nodes = list(form.nodes)
+    for number, node in zip(order, kept, strict=True):
+        nodes[number] = node
+    return Form(nodes=tuple(nodes), root=form.root)
 
 
 def parts_of(node: Node) -> Iterable[NodeId]:
@@ -64,13 +72,20 @@ def parts_of(node: Node) -> Iterable[NodeId]:
 
 def _fruitful(form: Form) -> set[NodeId]:
     """The nodes that have a text."""
-    users: dict[NodeId, set[NodeId]] = {}
-    for number, node in enumerate(form.nodes):
-        for part in parts_of(node):
-            users.setdefault(part, set()).add(NodeId(number))
     found: set[NodeId] = set()
-    pending = deque(NodeId(number) for number in range(len(form.nodes)))
-    waiting = set(pending)
+    left: list[NodeId] = []
+    # What a node holds was mostly made after it: seen backwards, only recursion has to be come back to.
+    for number in map(NodeId, range(len(form.nodes) - 1, -1, -1)):
+        if _has_text(form.nodes[number], found):
+            found.add(number)
+        else:
+            left.append(number)
+    users: dict[NodeId, set[NodeId]] = {}
+    for number in left:
+        for part in parts_of(form.nodes[number]):
+            users.setdefault(part, set()).add(number)
+    pending = deque(left)
+    waiting = set(left)
     while pending:
         number = pending.popleft()
         waiting.discard(number)
@@ -95,6 +110,8 @@ def _has_text(node: Node, fruitful: set[NodeId]) -> bool:
         case ItemMachine():
             return _has_array(node, fruitful)
         case MemberMachine(states=states):
+            if _seen_to_end(states, lambda value: value in fruitful)[0]:
+                return True
             return 0 in _ending([state.is_final for state in states], _member_steps(states, fruitful))
 
 
@@ -108,6 +125,29 @@ def _has_array(node: ItemMachine, fruitful: set[NodeId]) -> bool:
 
 def _member_steps(states: tuple[MemberState, ...], fruitful: set[NodeId]) -> list[list[int]]:
     return [[*(move.target for move in state.moves if move.value in fruitful), *state.skips] for state in states]
+
+
+def _seen_to_end(states: tuple[MemberState, ...], is_fruitful: Callable[[NodeId], bool]) -> list[bool]:
+    """For each state whether it is plain, by states of higher numbers alone, that a final one is reached."""
+    ending = [state.is_final for state in states]
+    for at in range(len(states) - 1, -1, -1):
+        if not ending[at]:
+            state = states[at]
+            ending[at] = any(ending[target] for target in state.skips) or any(
+                ending[move.target] and is_fruitful(move.value) for move in state.moves
+            )
+    return ending
+
+
+def _is_tidy(states: tuple[MemberState, ...]) -> bool:
+    """Whether it is plain that all states are reached, and lead to an end, if all values have a text."""
+    reached = {0}
+    for at, state in enumerate(states):
+        if at not in reached:
+            return False
+        reached.update(state.skips)
+        reached.update(move.target for move in state.moves)
+    return all(_seen_to_end(states, lambda _: True))
 
 
 def _ending(finals: list[bool], steps: list[list[int]]) -> set[int]:

@@ -54,7 +54,11 @@ def plain(tree: PatternNode) -> str:
 
 def literal_expression(text: str) -> str:
     """The expression of one output text."""
-    return "".join(_code_point(ord(character)) for character in text)
+    if text.isascii() and text.isalnum():
+        return text
+    return "".join(
+        character if character.isascii() and character.isalnum() else _code_point(ord(character)) for character in text
+    )
 
 
 def _written(node: PatternNode, *, is_json: bool) -> str:

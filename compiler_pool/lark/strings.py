@@ -10,6 +10,8 @@ from compiler_pool.lark.expressions import NOTHING, literal_expression, plain, s
 from compiler_pool.lark.grammar import LarkRules
 from registry.pattern_syntax import ANY, PatternNode, Repeat
 
+_LITERALS: Final = json.JSONEncoder(ensure_ascii=True)
+
 
 def string_terminal(language: Language, rules: LarkRules) -> str:
     """The name of the terminal of JSON strings whose contents are in the language."""
@@ -28,7 +30,7 @@ def raw_terminal(language: Language, rules: LarkRules) -> str:
 
 def literal(text: str) -> str:
     """The Lark literal of exactly this output text."""
-    return json.dumps(text, ensure_ascii=True)
+    return _LITERALS.encode(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
