@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from compiler_pool.form.making import Making
 from compiler_pool.form.member_rules import MemberRule
 from compiler_pool.form.name_classes import NameClass
+from compiler_pool.form.name_unions import NameUnions
 from compiler_pool.form.nodes import MemberMachine, MemberMove, MemberState
 from compiler_pool.form.spending import ExpansionSpending
 
@@ -15,6 +16,7 @@ from compiler_pool.form.spending import ExpansionSpending
 def member_chain(
     named: Sequence[tuple[str, MemberRule]],
     others: Sequence[tuple[NameClass, MemberRule]],
+    unions: NameUnions,
     making: Making,
     spending: ExpansionSpending,
 ) -> MemberMachine | None:
@@ -35,6 +37,7 @@ def member_chain(
         for place, (name, rule) in enumerate(allowed, start=1)
     ]
     last = len(states)
-    moves = (MemberMove(names=one.language, value=making.node(rule.goal), target=last) for one, rule in others)
+    outcomes = unions.by_outcome((one, rule.goal) for one, rule in others)
+    moves = (MemberMove(names=names, value=making.node(goal), target=last) for names, goal in outcomes)
     states.append(MemberState(is_final=True, moves=tuple(moves)))
     return MemberMachine(states=tuple(states))

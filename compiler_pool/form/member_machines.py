@@ -6,7 +6,7 @@ the object could not end, as far as that can be seen without the values of membe
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,7 @@ from compiler_pool.form.member_rules import MemberRule, MemberRules
 from compiler_pool.form.member_scopes import name_patterns, name_wishes
 from compiler_pool.form.member_steps import MemberSteps, Reach
 from compiler_pool.form.name_classes import NameClass, name_classes
+from compiler_pool.form.name_unions import NameUnions
 from compiler_pool.form.nodes import MemberMachine, MemberMove, MemberState
 from compiler_pool.form.residuals import NEVER, Residual, Residuals
 from compiler_pool.form.spending import ExpansionSpending
@@ -46,33 +47,39 @@ def member_machine(
     rules = MemberRules(making=making)
     rules.take(flat)
     declared = list(names)
-    listed, classes = _undeclared(flat, declared, rules, making)
+    listed, classes, outside = _undeclared(flat, declared, rules, making)
+    unions = NameUnions(classes, outside, declared, making)
     named = [(name, rules.of(name)) for name in (*declared, *listed)]
     others = [(one, rules.of_class(one)) for one in classes]
     if not rules.rest:
-        return member_chain(named, others, making, spending)
-    return _Building(rules, named, others, making, spending).machine()
+        return member_chain(named, others, unions, making, spending)
+    return _Building(rules, named, others, making, spending, unions=unions).machine()
 
 
 def _undeclared(
     flat: Formula, declared: list[str], rules: MemberRules, making: Making
-) -> tuple[list[str], list[NameClass]]:
-    """Undeclared names that can be listed, in order, and the kinds of all others."""
+) -> tuple[list[str], list[NameClass], list[NameClass]]:
+    """Undeclared names that can be listed, in order; the kinds of all others; and kinds that are neither."""
+    outside: list[NameClass] = []
+
+    def is_allowed(one: NameClass) -> bool:
+        if rules.of_class(one).is_allowed:
+            return True
+        outside.append(one)
+        return False
+
     classes = name_classes(
-        name_patterns(flat),
-        name_wishes(flat),
-        declared=declared,
-        making=making,
-        is_allowed=lambda one: rules.of_class(one).is_allowed,
+        name_patterns(flat), name_wishes(flat), declared=declared, making=making, is_allowed=is_allowed
     )
     listed: list[str] = []
     endless: list[NameClass] = []
     for one in classes:
         if isinstance(one.language, Among) and len(one.language.texts) <= MAX_LISTED_NAMES:
             listed += one.language.texts
+            outside.append(one)
         else:
             endless.append(one)
-    return listed, endless
+    return listed, endless, outside
 
 
 class _Building:
@@ -83,9 +90,12 @@ class _Building:
         others: list[tuple[NameClass, MemberRule]],
         making: Making,
         spending: ExpansionSpending,
+        *,
+        unions: NameUnions,
     ) -> None:
         self._making = making
         self._spending = spending
+        self._unions = unions
         self._residuals = Residuals(spending)
         self._claims = Claims(self._residuals, making, spending)
         self._names = [name for name, _ in named]
@@ -164,20 +174,25 @@ class _Building:
     def _fill(self, number: int, place: int, residual: Residual, ways: list[Way], without: Residual) -> None:
         state = self._states[number]
         if place < len(self._names):
-            self._move(state, self._names[place], ways, place + 1)
+            state.moves += ((self._names[place], *outcome) for outcome in self._outcomes(ways, place + 1))
             target = self._state(place + 1, without)
             if target is not None:
                 state.skips.append(target)
             return
         state.is_final = self._steps.ended(residual)
-        for names, rule in zip(self._classes, self._class_rules, strict=True):
-            self._move(state, names.language, self._ways(self._steps.further(residual, names), rule), place)
+        outcomes = [
+            (names, outcome)
+            for names, rule in zip(self._classes, self._class_rules, strict=True)
+            for outcome in self._outcomes(self._ways(self._steps.further(residual, names), rule), place)
+        ]
+        state.moves += ((names, *outcome) for names, outcome in self._unions.by_outcome(outcomes))
 
-    def _move(self, state: _State, names: str | Language, ways: list[Way], place: int) -> None:
+    def _outcomes(self, ways: list[Way], place: int) -> Iterator[tuple[Goal, int]]:
+        """What the value is to be, and the state after it."""
         for way in ways:
             target = self._state(place, way.left)
             if target is not None:
-                state.moves.append((names, way.goal, target))
+                yield way.goal, target
 
     def _written(self, start: int) -> MemberMachine | None:
         """The states from which an end is in sight, the start first. Only what they hold gets a node."""
