@@ -4,17 +4,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-import re2
-
 from gateway.validation.kinds.reading import Reading, Terminal
-from registry.algebra.alphabet import Alphabet
+from registry.algebra.alphabet import Alphabet, code_points, matched_code_points
 from registry.algebra.automata import DEAD, Automaton, sets_of
 from registry.algebra.budgeting import SolverBudget, Spending
-from registry.pattern_syntax import MAX_CODE_POINT, Anchor, Characters, Choice, PatternNode, Repeat, Sequence
+from registry.pattern_syntax import Anchor, Characters, Choice, CodePointRanges, PatternNode, Repeat, Sequence
 from registry.patterns import write_pattern
 
 _MAX_POSITIONS: Final = 100_000
 """Of one automaton; the judging process's time and memory are bounded from outside."""
+_AFTER_CASES: Final = 0x1F000
+"""No character from here on has cases. Looking at all the others takes a millisecond for each set."""
 _STEPS: Final = SolverBudget(max_steps=10**12, max_automaton_states=_MAX_POSITIONS)
 
 
@@ -185,16 +185,8 @@ def _in_any_case(tree: PatternNode) -> PatternNode:
             return Repeat(node=_in_any_case(node), minimum=minimum, maximum=maximum)
 
 
-@lru_cache(maxsize=128)
-def _folded(characters: Characters) -> tuple[tuple[int, int], ...]:
+@lru_cache(maxsize=1024)
+def _folded(characters: Characters) -> CodePointRanges:
     """The characters that RE2 takes for one of the set when case does not matter."""
-    program = re2.compile(f"(?i){write_pattern(characters)}")
-    ranges: list[tuple[int, int]] = []
-    for code_point in range(MAX_CODE_POINT + 1):
-        if 0xD800 <= code_point <= 0xDFFF or not program.fullmatch(chr(code_point)):
-            continue
-        if ranges and ranges[-1][1] == code_point - 1:
-            ranges[-1] = (ranges[-1][0], code_point)
-        else:
-            ranges.append((code_point, code_point))
-    return tuple(ranges)
+    cased = matched_code_points(f"(?i){write_pattern(characters)}", below=_AFTER_CASES)
+    return (*cased, *((max(low, _AFTER_CASES), high) for low, high in code_points(characters) if high >= _AFTER_CASES))

@@ -3,15 +3,18 @@
 from itertools import product
 
 import pytest
+import re2
 from hypothesis import given, settings
 
 from gateway.validation.kinds.grammar_networks import grammar_networks
 from gateway.validation.kinds.recogniser import recognises
 from policy.enforcement import EnforcementPolicy
 from policy.limits import UNLIMITED
+from registry.algebra.alphabet import matched_code_points
 from registry.contract import ContractKind
 from registry.errors import ContractRejectedError
 from registry.kinds.rereading import gbnf_definitions, lark_definitions
+from registry.pattern_syntax import MAX_CODE_POINT
 from registry.reading import read_contract
 from tests.compiler_pool.kinds.grammars import gbnf_texts
 from tests.registry.kinds.derivations import texts_of
@@ -126,3 +129,18 @@ def test_long_and_ambiguous_texts_come_to_an_end() -> None:
     grammar = 'root ::= item*\nitem ::= [a-z]+ | [a-m]+ "!" | item "?"'
     assert gbnf(grammar, "abc!x?" * 60)
     assert not gbnf(grammar, "abc!x?" * 60 + "!!")
+
+
+def test_a_set_in_any_case_is_what_its_characters_are_one_by_one() -> None:
+    sets = ((r"\p{Lu}", "a\u01c6\u00df1"), ("[^k]", "ab\u2603kK\u212a"), ("[\U0001efff-\U0010ffff]", "a"))
+    for letters, others in sets:
+        program = re2.compile(f"(?i){letters}")
+        grammar = f"start: /{letters}/i"
+        for text in (*others, "\U0001efff", "\U0001f000", "\U0010ffff"):
+            assert lark(grammar, text) is (program.fullmatch(text) is not None), (letters, text)
+
+
+def test_nothing_has_cases_where_none_are_looked_for() -> None:
+    beyond = "[\\x{1f000}-\\x{10ffff}]"
+    assert matched_code_points(f"(?i){beyond}") == ((0x1F000, MAX_CODE_POINT),)
+    assert matched_code_points(f"(?i)[^{beyond[1:]}")[-1][1] == 0x1EFFF
