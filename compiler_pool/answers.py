@@ -10,7 +10,7 @@ from compiler_pool.cache import CachedFrame, CacheEntry
 from compiler_pool.engine import ENGINE, ENGINE_VERSION
 from compiler_pool.errors import FrameError
 from compiler_pool.frame import KeyRing, open_frame
-from compiler_pool.lowering.lower import LOWERING_VERSION
+from compiler_pool.lowering.version import LOWERING_VERSION
 from compiler_pool.order import CompiledGrammar
 from compiler_pool.protocol import CompileCost, Compiled, CompileRequest, Rejected, ReportEntryWire
 from compiler_pool.wire_values import policy_of, text_of, text_wire

@@ -1,17 +1,14 @@
 """The compile of one canonical contract for one tokenizer: lower, compile, try. Runs in a killable child."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
 
-from compiler_pool.engine_burden import is_light
 from compiler_pool.forcing import with_safe_forcing, without_forcing
+from compiler_pool.free_json import bounds_for
 from compiler_pool.kinds.kind_grammar import kind_grammar
-from compiler_pool.lowering.lower import lower
-from compiler_pool.lowering.outcome import Lowered, Refused
-from compiler_pool.open_ends import bounds_for, has_open_ends
+from compiler_pool.lowering.outcome import Refused
 from compiler_pool.schema_grammar import schema_grammar
 from compiler_pool.tokenizer import BoundTokenizer
 from compiler_pool.trial import CompileFailed, Passed, TrialFailed, TrialOutcome, try_grammar
@@ -73,8 +70,7 @@ def compile_contract(
         message = f"contracts of kind {kind!r} are not known"
         return _refused([Rejection(code=RejectionCode.UNSUPPORTED_KIND, message=message)], (), started)
     if kind != ContractKind.JSON_SCHEMA:
-        attempt = partial(kind_grammar, ContractKind(kind), canonical_text, limits=limits, policy=policy)
-        return _compile_kind(attempt, tokenizer, policy, limits, started)
+        return _compile_kind(ContractKind(kind), canonical_text, tokenizer, policy, limits, started=started)
     try:
         schema = read_canonical(canonical_text)
     except ContractRejectedError as error:
@@ -83,88 +79,58 @@ def compile_contract(
 
 
 def _compile_kind(
-    attempt: Callable[..., Lowered | Refused],
+    kind: ContractKind,
+    canonical_text: str,
     tokenizer: BoundTokenizer,
     policy: EnforcementPolicy,
     limits: LimitClass,
+    *,
     started: float,
 ) -> Compilation:
-    """Schemas inside by the engine's own compiler first, like whole ones; the rest of the grammar is the same."""
-    lowered = attempt()
-    grammar, outcome = "", None
-    if isinstance(lowered, Lowered):
-        grammar, outcome = _tried(lowered.grammar, tokenizer, limits)
-        if "%json" in lowered.grammar and not isinstance(outcome, Passed):
-            lowered = attempt(may_be_native=False)
-            if isinstance(lowered, Lowered):
-                grammar, outcome = _tried(lowered.grammar, tokenizer, limits)
+    lowered = kind_grammar(kind, canonical_text, limits=limits, policy=policy)
     lower_seconds = time.thread_time() - started
     if isinstance(lowered, Refused):
         return replace(_refused(lowered.rejections, lowered.report, started), lower_seconds=lower_seconds)
-    match outcome:
-        case Passed():
-            text = TextReport(bounds=policy.bounds, bounded=lowered.bounded)
-            return _compiled(grammar, lowered.report, text, outcome, lower_seconds - _seconds(outcome), started=started)
-        case CompileFailed() | TrialFailed():
-            rejection = _refusal(outcome, limits.trial)
-            return replace(_refused([rejection], lowered.report, started), lower_seconds=lower_seconds)
-        case None:
-            raise AssertionError(lowered)
-
-
-def _seconds(passed: Passed) -> float:
-    return passed.compile_seconds + passed.trial_seconds
+    text = TextReport(bounds=policy.bounds, bounded=lowered.bounded)
+    made = _Made(grammar=lowered.grammar, report=lowered.report, text=text, lower_seconds=lower_seconds)
+    return _held_to_trial(made, tokenizer, limits, started)
 
 
 def _compile_schema(
     schema: JsonValue, tokenizer: BoundTokenizer, policy: EnforcementPolicy, limits: LimitClass, started: float
 ) -> Compilation:
-    """By the engine's own schema compiler where that is exact, which starts quickest; else by the intermediate form.
-
-    What a policy bounds and the schema leaves open is the form's, and so is what would keep the engine's compiler busy:
-    it knows of no bounds.
-    """
-    bounds = bounds_for(schema, policy.bounds)
-    strict = replace(policy, allow_checked_after=False)
-    may_be_native = is_light(schema) and not has_open_ends(schema, bounds)
-    native = lower(schema, limits=limits.contract, policy=strict) if may_be_native else None
-    if isinstance(native, Lowered):
-        lower_seconds = time.thread_time() - started
-        grammar, outcome = _tried(native.grammar, tokenizer, limits)
-        if isinstance(outcome, Passed):
-            return _compiled(grammar, native.report, TextReport(bounds=bounds), outcome, lower_seconds, started=started)
-    before = time.thread_time()
-    exact = schema_grammar(schema, limits=limits, policy=policy)
-    lower_seconds = time.thread_time() - before
-    if isinstance(exact, Refused):
-        return replace(_refused(exact.rejections, exact.report, started), lower_seconds=lower_seconds)
-    grammar, outcome = _tried(exact.grammar.text(), tokenizer, limits)
-    match outcome:
-        case Passed():
-            text = TextReport(bounds=bounds, bounded=exact.bounded)
-            return _compiled(grammar, exact.report, text, outcome, lower_seconds, started=started)
-        case CompileFailed() | TrialFailed():
-            rejection = _refusal(outcome, limits.trial)
-            return replace(_refused([rejection], exact.report, started), lower_seconds=lower_seconds)
+    lowered = schema_grammar(schema, limits=limits, policy=policy)
+    lower_seconds = time.thread_time() - started
+    if isinstance(lowered, Refused):
+        return replace(_refused(lowered.rejections, lowered.report, started), lower_seconds=lower_seconds)
+    text = TextReport(bounds=bounds_for(schema, policy.bounds), bounded=lowered.bounded)
+    made = _Made(grammar=lowered.grammar.text(), report=lowered.report, text=text, lower_seconds=lower_seconds)
+    return _held_to_trial(made, tokenizer, limits, started)
 
 
-def _compiled(
-    grammar: str,
-    report: tuple[ReportEntry, ...],
-    text: TextReport,
-    passed: Passed,
-    lower_seconds: float,
-    *,
-    started: float,
-) -> CompiledContract:
-    return CompiledContract(
-        grammar=grammar,
-        report=report,
-        text=text,
-        lower_seconds=lower_seconds,
-        passed=passed,
-        cpu_seconds=time.thread_time() - started,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """A grammar that has not been tried yet."""
+
+    grammar: str
+    report: tuple[ReportEntry, ...]
+    text: TextReport
+    lower_seconds: float
+
+
+def _held_to_trial(made: _Made, tokenizer: BoundTokenizer, limits: LimitClass, started: float) -> Compilation:
+    grammar, outcome = _tried(made.grammar, tokenizer, limits)
+    if isinstance(outcome, Passed):
+        return CompiledContract(
+            grammar=grammar,
+            report=made.report,
+            text=made.text,
+            lower_seconds=made.lower_seconds,
+            passed=outcome,
+            cpu_seconds=time.thread_time() - started,
+        )
+    rejection = _refusal(outcome, limits.trial)
+    return replace(_refused([rejection], made.report, started), lower_seconds=made.lower_seconds)
 
 
 def _tried(grammar: str, tokenizer: BoundTokenizer, limits: LimitClass) -> tuple[str, TrialOutcome]:

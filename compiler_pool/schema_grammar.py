@@ -9,10 +9,10 @@ from compiler_pool.form.places import Places
 from compiler_pool.form.pruning import pruned
 from compiler_pool.form.spending import ExpansionSpending, ExpansionSpentError
 from compiler_pool.form.unknown_formats import Unasserted, without_unknown_formats
+from compiler_pool.free_json import bounds_for
 from compiler_pool.lark.grammar import LarkGrammar
 from compiler_pool.lark.writer import write_form
 from compiler_pool.lowering.outcome import Ledger, Refused
-from compiler_pool.open_ends import bounds_for
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry, Unknown
 from policy.limits import LimitClass
 from policy.rejection import Rejection, RejectionCode
@@ -63,9 +63,11 @@ def schema_form(schema: JsonValue, *, limits: LimitClass, policy: EnforcementPol
     keywords = schema if isinstance(schema, dict) else {}
     for keyword, value in keywords.items():
         ledger.write_subtree(f"/{keyword}", keyword, value, KeywordStatus.ENFORCED)
-    stripped, unasserted = without_unknown_formats(schema)
-    for entry in unasserted:
-        _note(entry, ledger, policy)
+    stripped = schema
+    if any(entry.keyword == "format" for entry in ledger.report):
+        stripped, unasserted = without_unknown_formats(schema)
+        for entry in unasserted:
+            _note(entry, ledger, policy)
     if ledger.rejections:
         return Refused(rejections=ledger.rejections, report=ledger.report)
     terms = Terms()
@@ -85,11 +87,14 @@ def schema_form(schema: JsonValue, *, limits: LimitClass, policy: EnforcementPol
     kept = pruned(form)
     if kept is None:
         return _refused(ledger, _out_of_bounds(stripped, limits, bounds) or _unsatisfiable(stripped, limits))
-    places = Places(stripped, terms, root)
-    _note_inabilities(maker, places, stripped, ledger)
-    if ledger.rejections:
-        return Refused(rejections=ledger.rejections, report=ledger.report)
-    return SchemaForm(form=kept, report=ledger.report, max_digits=bounds.max_digits, bounded=_bounded(maker, places))
+    bounded: tuple[BoundedPlace, ...] = ()
+    if maker.inabilities or maker.bounding.noted():
+        places = Places(stripped, terms, root)
+        _note_inabilities(maker, places, stripped, ledger)
+        if ledger.rejections:
+            return Refused(rejections=ledger.rejections, report=ledger.report)
+        bounded = _bounded(maker, places)
+    return SchemaForm(form=kept, report=ledger.report, max_digits=bounds.max_digits, bounded=bounded)
 
 
 def _maker(terms: Terms, limits: LimitClass, bounds: TextBounds) -> Maker:
@@ -127,7 +132,7 @@ def _out_of_bounds(schema: JsonValue, limits: LimitClass, bounds: TextBounds) ->
 
 
 def _solving(limits: LimitClass) -> SolverBudget:
-    return SolverBudget(max_steps=limits.expansion.max_steps)
+    return SolverBudget(max_steps=limits.expansion.max_steps // 2)
 
 
 def _refused(ledger: Ledger, rejection: Rejection) -> Refused:

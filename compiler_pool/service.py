@@ -11,7 +11,7 @@ from compiler_pool.engine import ENGINE, ENGINE_VERSION
 from compiler_pool.errors import DigestMismatchError, FrameError, UnknownTokenizerError
 from compiler_pool.frame import KeyRing, seal
 from compiler_pool.job import JobCrashed, JobFinished, JobTimedOut, Partition, QueueFull
-from compiler_pool.lowering.lower import LOWERING_VERSION
+from compiler_pool.lowering.version import LOWERING_VERSION
 from compiler_pool.metrics import PoolMetrics
 from compiler_pool.order import COMPILATION, CompileOrder
 from compiler_pool.process import WorkerPool

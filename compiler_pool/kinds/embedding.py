@@ -4,12 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from compiler_pool.engine_burden import is_light
 from compiler_pool.kinds.texts import Embedded
 from compiler_pool.lark.grammar import LarkRules
-from compiler_pool.lowering.lower import lower
-from compiler_pool.lowering.outcome import Lowered, Refused
-from compiler_pool.open_ends import bounds_for, has_open_ends
+from compiler_pool.lowering.outcome import Refused
 from compiler_pool.schema_grammar import SchemaGrammar, schema_grammar
 from policy.enforcement import EnforcementPolicy, ReportEntry
 from policy.limits import LimitClass
@@ -18,7 +15,6 @@ from policy.text_bounds import BoundedPlace
 from registry.contract import JsonValue
 from registry.text import canonical_json
 
-_START: Final = "start: "
 _STARTS: Final[Mapping[str, str]] = {
     "object": "{", "array": "[", "string": '"', "number": "-0123456789", "integer": "-0123456789", "boolean": "tf",
     "null": "n",
@@ -32,14 +28,12 @@ class Embedding:
     rules: LarkRules
     limits: LimitClass
     policy: EnforcementPolicy
-    may_be_native: bool = True
-    """Whether the engine's own schema compiler may be used where it is exact; it starts quickest."""
     report: list[ReportEntry] = field(default_factory=list)
     bounded: list[BoundedPlace] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     written: list[tuple[str, str]] = field(default_factory=list)
     """Rules and terminals that schemas brought along, under names of their own."""
-    _known: dict[str, tuple[str, Lowered | SchemaGrammar | Refused]] = field(default_factory=dict)
+    _known: dict[str, tuple[str, SchemaGrammar | Refused]] = field(default_factory=dict)
 
     def schema(self, schema: JsonValue, pointer: str, *, name: str | None = None) -> Embedded:
         """The texts of a canonical schema that stands at `pointer`.
@@ -55,24 +49,12 @@ class Embedding:
             self.bounded.extend(_moved_place(each, pointer, name) for each in outcome.bounded)
         return Embedded(rule=rule, starts=_starts(schema), pointer=pointer)
 
-    def _lowered(self, schema: JsonValue) -> tuple[str, Lowered | SchemaGrammar | Refused]:
+    def _lowered(self, schema: JsonValue) -> tuple[str, SchemaGrammar | Refused]:
         """The rule of a schema, and what was said of it. Equal schemas are lowered once."""
         key = canonical_json(schema)
         if key not in self._known:
-            self._known[key] = self._native(schema) or self._exact(schema)
+            self._known[key] = self._exact(schema)
         return self._known[key]
-
-    def _native(self, schema: JsonValue) -> tuple[str, Lowered] | None:
-        if not self.may_be_native or has_open_ends(schema, bounds_for(schema, self.policy.bounds)):
-            return None
-        if not is_light(schema):
-            return None
-        strict = replace(self.policy, allow_checked_after=False)
-        native = lower(schema, limits=self.limits.contract, policy=strict)
-        if isinstance(native, Refused):
-            return None
-        rule = self.rules.rule(f"j{len(self._known)}", native.grammar.removeprefix(_START).strip())
-        return rule, native
 
     def _exact(self, schema: JsonValue) -> tuple[str, SchemaGrammar | Refused]:
         prefix = f"j{len(self._known)}"

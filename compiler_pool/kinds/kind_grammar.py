@@ -39,14 +39,12 @@ def kind_grammar(
     *,
     limits: LimitClass,
     policy: EnforcementPolicy,
-    may_be_native: bool = True,
 ) -> Lowered | Refused:
     """The grammar of a canonical contract with its enforcement report. Pure, and free of the engine.
 
     Pointers lead into the canonical value, where it has structure; of a text as a whole they are empty.
-    `may_be_native` false: the engine's own schema compiler was tried for the schemas inside, and failed.
     """
-    lowering = _Lowering(limits, policy, may_be_native=may_be_native)
+    lowering = _Lowering(limits, policy)
     try:
         return lowering.run(kind, canonical_text)
     except ContractRejectedError as error:
@@ -73,9 +71,9 @@ def kind_grammar(
 class _Lowering:
     """Lowers one contract, once."""
 
-    def __init__(self, limits: LimitClass, policy: EnforcementPolicy, *, may_be_native: bool) -> None:
+    def __init__(self, limits: LimitClass, policy: EnforcementPolicy) -> None:
         self._rules = LarkRules()
-        self._embedding = Embedding(rules=self._rules, limits=limits, policy=policy, may_be_native=may_be_native)
+        self._embedding = Embedding(rules=self._rules, limits=limits, policy=policy)
         self._spending = ExpansionSpending(limits.expansion)
         self._entries: tuple[ReportEntry, ...] = ()
 

@@ -19,7 +19,7 @@ from compiler_pool.lark.grammar import LarkRules
 from compiler_pool.lark.number_ranges import range_expressions
 
 _READABLE_EXPONENT: Final = "(?:[0-9]{1,2}|[12][0-9]{2})"
-"""Up to 299: with any digits that a policy allows, still a number that doubles can hold. No reader takes all of them."""
+"""Up to 299: with any digits that a policy allows, a number that doubles can hold. Few readers take all of them."""
 _PLAIN: Final = f"-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?{_READABLE_EXPONENT})?"
 
 _MAX_EXACT_DIGITS: Final = 15

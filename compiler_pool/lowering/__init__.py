@@ -1,1 +1,1 @@
-"""From a canonical contract to the engine's grammar: exactly, or not at all."""
+"""What lowering a contract can come to: the report, keyword by keyword, and refusals."""

@@ -23,7 +23,6 @@ from llguidance import LLMatcher
 from cli.conform.corpora import CorpusCase, _text, bench_cases
 from cli.conform.serialise import Serialiser
 from compiler_pool.forcing import with_safe_forcing
-from compiler_pool.lowering.lower import lower
 from compiler_pool.lowering.outcome import Refused
 from compiler_pool.schema_grammar import schema_grammar
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
@@ -95,14 +94,8 @@ def canonical_of(case: CorpusCase) -> "JsonValue | None":
         return None
 
 
-def grammar_of(schema: JsonValue, path: str) -> str | None:
-    """Our Lark text: by the `native` path, the `form`, or as the product chooses."""
-    if path != "form":
-        native = lower(schema, limits=UNLIMITED.contract, policy=POLICY)
-        if not isinstance(native, Refused):
-            return native.grammar
-        if path == "native":
-            return None
+def grammar_of(schema: JsonValue) -> str | None:
+    """Our Lark text; None where the contract is refused."""
     exact = schema_grammar(schema, limits=UNLIMITED, policy=POLICY)
     return None if isinstance(exact, Refused) else exact.grammar.text()
 
@@ -140,7 +133,6 @@ class Comparison:
     """Both engines on the schemas that both take."""
 
     tokenizer: BoundTokenizer
-    path: str
     ours: Times = field(default_factory=Times)
     plain: Times = field(default_factory=Times)
     stages: Stages = field(default_factory=Stages)
@@ -153,7 +145,7 @@ class Comparison:
             return None
         raw = f"start: %json {json.dumps(document | {'x-guidance': PLAIN_OPTIONS})}\n"
         their, construct = timed(lambda: matcher(self.tokenizer, raw))
-        grammar, lowering = timed(lambda: grammar_of(schema, self.path)) if their is not None else (None, 0.0)
+        grammar, lowering = timed(lambda: grammar_of(schema)) if their is not None else (None, 0.0)
         if their is None or grammar is None:
             return None
         _, first = timed(their.deep_copy().compute_bitmask)
@@ -208,12 +200,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--every", type=int, default=1, help="take every n-th schema of the sample")
-    parser.add_argument("--path", choices=("product", "native", "form"), default="product")
     parser.add_argument("--xgrammar", type=int, default=0, help="of so many schemas, xgrammar's times as well")
     arguments = parser.parse_args()
     sys.setrecursionlimit(20_000)
     tokenizer = load_tokenizer(arguments.tokenizer)
-    comparison = Comparison(tokenizer=tokenizer, path=arguments.path)
+    comparison = Comparison(tokenizer=tokenizer)
     taken: list[str] = []
     gc.disable()
     for at, case in enumerate(bench_cases()):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from compiler_pool.errors import TokenizerError
 from compiler_pool.tokenizer import load_tokenizer
 from compiler_pool.tokenizers.token_table import read_token_table
-from tests.compiler_pool.lowering.generation import tiny_tokenizer
-from tests.compiler_pool.tiny_tokenizer import tokenizer_document, write_tokenizer
+from tests.compiler_pool.tiny_tokenizer import tiny_tokenizer, tokenizer_document, write_tokenizer
 
 
 def _directory(path: Path, **files: dict[str, Any]) -> Path:

@@ -1,8 +1,12 @@
 """A small but real tokenizer in Hugging Face's format: every byte, a few merges, three special tokens."""
 
 import json
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
 
 _MERGES = ("Ġ a", "t h", "th e", '" :', '" ,', '{ "', '" }', "t r", "u e", "tr ue", "0 0", "a a", "aa aa")
 
@@ -46,3 +50,10 @@ def write_tokenizer(path: Path, document: dict[str, Any] | None = None) -> Path:
     """Write a tokenizer.json to `path` and return it."""
     path.write_text(json.dumps(document or tokenizer_document()), encoding="utf-8")
     return path
+
+
+@cache
+def tiny_tokenizer() -> BoundTokenizer:
+    """The small tokenizer, loaded once."""
+    with TemporaryDirectory() as directory:
+        return load_tokenizer(write_tokenizer(Path(directory) / "tokenizer.json"))

@@ -14,10 +14,9 @@ from cli.conform.serialise import Serialiser
 from compiler_pool.compiler import RefusedContract, compile_contract
 from compiler_pool.form.speller import SearchSpentError, Speller
 from compiler_pool.form.spending import ExpansionSpending, ExpansionSpentError
+from compiler_pool.free_json import bounds_for
 from compiler_pool.lark.writer import write_form
 from compiler_pool.lowering.outcome import Refused
-from compiler_pool.lowering.strings import needs_unicode_escape
-from compiler_pool.open_ends import bounds_for
 from compiler_pool.schema_grammar import SchemaForm, schema_form
 from compiler_pool.tokenizer import BoundTokenizer
 from compiler_pool.trial import engine_limits
@@ -34,6 +33,7 @@ from registry.parsing import NUMBER_LIMIT_NAME
 from registry.pointers import tokens_of
 from registry.text import canonical_json
 from tests.differential.findings import Examined
+from tests.differential.repeated_names import declared_names, repeated_names
 from tests.differential.text_limits import is_within
 
 STRICT: Final = EnforcementPolicy()
@@ -64,7 +64,7 @@ class ContractQuestions:
         self._values = values
         self._forms: dict[EnforcementPolicy, SchemaForm | Refused] = {}
         self._spellers: dict[EnforcementPolicy, Speller] = {}
-        self._is_native = self._is_of_form = False
+        self._is_of_form = False
         self._bounds = bounds_for(contract.schema, STRICT.bounds)
         self.examined = examined
         self._verdicts = [judge.judge_value(value) for value in values]
@@ -105,9 +105,7 @@ class ContractQuestions:
             self._refused("product", compiled.rejections)
             return None
         self._check_report("product", compiled.report, policy)
-        self._is_native = "%json" in compiled.grammar
-        self._is_of_form = not self._is_native
-        self.examined.counts["native"] += self._is_native
+        self._is_of_form = True
         return self._engine(compiled.grammar, "product")
 
     def of_form(self, policy: EnforcementPolicy) -> LLMatcher | None:
@@ -170,10 +168,6 @@ class ContractQuestions:
             if is_generable and isinstance(verdict, Invalid) and not policy.allow_checked_after:
                 self.examined.find("INVALID GENERABLE", path, f"{canonical_json(value)}: {verdict.keyword}")
             if not is_generable and isinstance(verdict, Valid):
-                if path == "product" and self._is_native and needs_unicode_escape(value):
-                    # The engine's own schema compiler has no spelling for some control characters.
-                    self.examined.counts["natively without control characters"] += 1
-                    continue
                 if not is_within(value, self._bounds):
                     self.examined.counts["valid and out of bounds"] += 1
                     continue
@@ -235,6 +229,9 @@ class ContractQuestions:
                 self.examined.counts["walks unjudged"] += 1
             case Invalid() if verdict.keyword == RejectionCode.DUPLICATE_NAME:
                 self.examined.counts["walks with a repeated name"] += 1
+                # One place may declare what another one leaves open; a name that is declared everywhere is at fault.
+                if repeated_names(text) & declared_names(self._contract.schema):
+                    self.examined.counts["walks that repeat a name which is declared somewhere"] += 1
             case Invalid() if verdict.keyword == NUMBER_LIMIT_NAME:
                 # The engine's own numbers have no bound; a text with such a number is no answer.
                 self.examined.counts[f"walks with an endless number, {path}"] += 1

@@ -50,7 +50,7 @@ def atoms_of(formula: Formula) -> set[Formula]:
 
 
 OBJECTS: list[JsonValue] = [
-    dict.fromkeys(names, value) if isinstance(value, int) else {}
+    dict[str, JsonValue](dict.fromkeys(names, value))
     for size in range(4)
     for names in itertools.combinations("abc", size)
     for value in (1, 5)
@@ -166,7 +166,8 @@ def test_constants_of_a_member_tell_alternatives_apart_only_where_it_must_be_the
     assert len(atoms_of(tagged(1, 2, 3).flat(JsonType.OBJECT))) == 4
     world = tagged(1, 2, required=False)
     flat = world.flat(JsonType.OBJECT)
-    for value, is_allowed in (({"k": 1}, True), ({}, False), ({"k": 3}, False)):
+    cases: list[tuple[dict[str, JsonValue], bool]] = [({"k": 1}, True), ({}, False), ({"k": 3}, False)]
+    for value, is_allowed in cases:
         assert world.truth.of(flat, value) is is_allowed
 
 

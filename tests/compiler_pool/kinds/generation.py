@@ -14,7 +14,7 @@ from policy.enforcement import EnforcementPolicy
 from policy.limits import UNLIMITED, LimitClass
 from registry.contract import ContractKind, JsonValue
 from registry.reading import read_contract
-from tests.compiler_pool.lowering.generation import tiny_tokenizer
+from tests.compiler_pool.tiny_tokenizer import tiny_tokenizer
 
 POLICY = EnforcementPolicy()
 

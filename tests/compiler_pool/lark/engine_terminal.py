@@ -9,7 +9,7 @@ from compiler_pool.lark.grammar import LarkGrammar, LarkRules
 from compiler_pool.lark.strings import string_terminal
 from compiler_pool.trial import engine_limits
 from policy.limits import UNLIMITED
-from tests.compiler_pool.lowering.generation import tiny_tokenizer
+from tests.compiler_pool.tiny_tokenizer import tiny_tokenizer
 
 
 class EngineTerminal:

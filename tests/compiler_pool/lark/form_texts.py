@@ -17,7 +17,7 @@ from registry.contract import JsonValue
 from registry.json_schema import read_json_schema
 from registry.parsing import parse_json
 from registry.text import canonical_json
-from tests.compiler_pool.lowering.generation import tiny_tokenizer
+from tests.compiler_pool.tiny_tokenizer import tiny_tokenizer
 
 _SOLVING = SolverBudget(max_steps=20_000)
 _CLOSING = frozenset(b']}"')
