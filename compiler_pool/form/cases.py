@@ -62,7 +62,13 @@ def is_contradiction(atoms: Iterable[Formula]) -> bool:
 
 def listed_values(flat: Formula, spending: ExpansionSpending) -> tuple[tuple[str, ...], Formula]:
     """The texts of the only values that some cases can have, and the formula of the other cases."""
-    if not _has_listed(flat):
+    return _listed_values(flat, spending, {})
+
+
+def _listed_values(
+    flat: Formula, spending: ExpansionSpending, known: dict[int, tuple[bool, Formula]]
+) -> tuple[tuple[str, ...], Formula]:
+    if not _has_listed(flat, known):
         return (), flat
     match flat:
         case OneOf():
@@ -71,34 +77,37 @@ def listed_values(flat: Formula, spending: ExpansionSpending) -> tuple[tuple[str
             for part in parts:
                 if isinstance(part, OneOf) and part.positive:
                     return part.texts, FALSE
-            at, choice = next((at, part) for at, part in enumerate(parts) if _has_listed(part))
+            at, choice = next((at, part) for at, part in enumerate(parts) if _has_listed(part, known))
             others = (*parts[:at], *parts[at + 1 :])
             branches = choice.parts if isinstance(choice, Any) else (choice,)
-            return _united([every((branch, *others)) for branch in branches], spending)
+            return _united([every((branch, *others)) for branch in branches], spending, known)
         case Any(parts=parts):
-            return _united(parts, spending)
+            return _united(parts, spending, known)
         case _:
             return (), flat
 
 
-def _united(branches: Iterable[Formula], spending: ExpansionSpending) -> tuple[tuple[str, ...], Formula]:
+def _united(
+    branches: Iterable[Formula], spending: ExpansionSpending, known: dict[int, tuple[bool, Formula]]
+) -> tuple[tuple[str, ...], Formula]:
     texts: dict[str, None] = {}
     rests: list[Formula] = []
     for branch in branches:
         spending.step()
-        own, rest = listed_values(branch, spending)
+        own, rest = _listed_values(branch, spending, known)
         texts.update(dict.fromkeys(own))
         if rest != FALSE:
             rests.append(rest)
     return tuple(texts), rests[0] if len(rests) == 1 else Any(parts=tuple(rests))
 
 
-def _has_listed(flat: Formula) -> bool:
-    match flat:
-        case All(parts=parts) | Any(parts=parts):
-            return any(map(_has_listed, parts))
-        case _:
-            return isinstance(flat, OneOf) and flat.positive
+def _has_listed(flat: Formula, known: dict[int, tuple[bool, Formula]]) -> bool:
+    """Each formula is looked at once; `known` keeps it alive, so that no other can have its identity."""
+    if not isinstance(flat, All | Any):
+        return isinstance(flat, OneOf) and flat.positive
+    if id(flat) not in known:
+        known[id(flat)] = any(_has_listed(part, known) for part in flat.parts), flat
+    return known[id(flat)][0]
 
 
 def _hold(count: int, limit: int) -> None:

@@ -101,7 +101,7 @@ class _Building:
         )
         by_target: dict[tuple[Hashable, ...], dict[tuple[Goal, str | None], None]] = {}
         for combined in product(*map(tuple, choices)):
-            self._making.spending.step()
+            self._making.spending.step(1 + len(combined) // 4)
             constants = {choice.constant for choice in combined if choice.constant is not None}
             if len(constants) > 1:
                 continue  # one item cannot be two values

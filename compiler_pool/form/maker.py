@@ -127,7 +127,7 @@ class Maker:
             want = pending.pop()
             term = self.terms[want.term]
             if term.allows_nothing or term.assertions or len(term.children) != 1:
-                if term.keywords or term.allows_nothing or not want.positive:
+                if not (term.allows_all and want.positive):
                     wanted.add(want)
             elif "not" in term.children:
                 pending += [Wants(term=inner, positive=not want.positive) for inner in term.of("not").values()]
@@ -142,6 +142,7 @@ class Maker:
             return True
         if not goal or self.solver.spending.num_spent > self.solver.spending.budget.max_steps:
             return False
+        self.spending.step(1 + len(goal) // 2)
         try:
             return isinstance(self.solver.solve(goal), Empty)
         except BudgetSpentError:

@@ -66,31 +66,38 @@ class Residuals:
         self._spending = spending
         self._num_unpaid = 0
         self._shapes: list[_Shape] = [_Disjunction(parts=()), _Conjunction(parts=())]
-        self._known: dict[_Shape, Residual] = {shape: Residual(at) for at, shape in enumerate(self._shapes)}
+        self._atoms: dict[Literal, Residual] = {}
+        self._joins: dict[tuple[type, tuple[Residual, ...]], Residual] = {
+            (_Disjunction, ()): NEVER, (_Conjunction, ()): ALWAYS,
+        }  # fmt: skip
         self._literals: list[frozenset[Residual]] = [frozenset(), frozenset()]
         """By residual, the literals that it holds."""
         self._opposites: dict[Residual, Residual] = {}
 
     def literal(self, literal: Literal) -> Residual:
         """The residual of one atom or claim."""
-        known = self._known.get(literal)
+        known = self._atoms.get(literal)
         if known is None:
-            known = self._add(literal, None)
+            known = self._atoms[literal] = self._add(literal, None)
             opposite = Claim(wanted=refused(literal.wanted)) if isinstance(literal, Claim) else negated(literal)
-            other = NEVER if opposite == FALSE else self._known.get(opposite)
+            other = NEVER if opposite == FALSE else self._atoms.get(opposite)
             if other is not None and other != NEVER:
                 self._opposites[known], self._opposites[other] = other, known
         return known
 
     def of(self, formula: Formula) -> Residual:
         """The residual of a flat formula."""
-        match formula:
-            case All(parts=parts):
-                return self.all_of(map(self.of, parts))
-            case Any(parts=parts):
-                return self.any_of(map(self.of, parts))
-            case _:
-                return self.literal(formula)
+        return self._of(formula, {})
+
+    def _of(self, formula: Formula, known: dict[int, Residual]) -> Residual:
+        if not isinstance(formula, All | Any):
+            return self.literal(formula)
+        # Parts that stand in many places are read in one; all of them live as long as the whole does.
+        found = known.get(id(formula))
+        if found is None:
+            join = _AND if isinstance(formula, All) else _OR
+            found = known[id(formula)] = self._joined([self._of(part, known) for part in formula.parts], join)
+        return found
 
     def formula(self, residual: Residual) -> Formula:
         """The flat formula that it stands for. It holds no claim."""
@@ -197,9 +204,11 @@ class Residuals:
         if len(kept) <= 1:
             return next(iter(kept), join.idle)
         numbers = tuple(sorted(kept))
-        shape = join.shape(parts=numbers)
-        known = self._known.get(shape)
-        return self._add(shape, numbers) if known is None else known
+        key = (join.shape, numbers)
+        known = self._joins.get(key)
+        if known is None:
+            known = self._joins[key] = self._add(join.shape(parts=numbers), numbers)
+        return known
 
     def _opened(self, parts: Iterable[Residual], join: _Join) -> dict[Residual, None]:
         """The parts, with those of parts that are joined in the same way; no more once one decides."""
@@ -237,7 +246,6 @@ class Residuals:
     def _add(self, shape: _Shape, parts: tuple[Residual, ...] | None) -> Residual:
         self._pay(0 if parts is None else len(parts))
         number = Residual(len(self._shapes))
-        self._known[shape] = number
         self._shapes.append(shape)
         literals = (self._literals[part] for part in parts or ())
         self._literals.append(frozenset({number}) if parts is None else frozenset().union(*literals))

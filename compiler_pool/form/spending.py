@@ -1,6 +1,13 @@
 """How much one contract may grow on its way into the intermediate form; each limit is reserved before growth."""
 
+from typing import Final
+
 from policy.limits import ExpansionBudget
+
+STEPS_PER_NODE: Final = 3
+"""What a node costs, whatever it holds: its goal is opened, and it is pruned and written."""
+STEPS_PER_STATE: Final = 1
+"""The same of a state, beside what its moves cost."""
 
 
 class ExpansionSpentError(Exception):
@@ -36,9 +43,11 @@ class ExpansionSpending:
         self._num_nodes += 1
         if self._num_nodes > self.budget.max_nodes:
             raise ExpansionSpentError("max_nodes", self.budget.max_nodes)
+        self.step(STEPS_PER_NODE)
 
     def states(self, count: int) -> None:
         """More states of machines. Raises `ExpansionSpentError`."""
         self._num_states += count
         if self._num_states > self.budget.max_states:
             raise ExpansionSpentError("max_states", self.budget.max_states)
+        self.step(count * STEPS_PER_STATE)
