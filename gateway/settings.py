@@ -6,7 +6,7 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gateway.auth.keys import MIN_PEPPER_CHARACTERS
-from policy.text_bounds import MAX_COUNT, MAX_DEPTH, MAX_DIGITS, TextBounds
+from policy.text_bounds import DEFAULT_MAX_DIGITS, MAX_COUNT, MAX_DEPTH, MAX_DIGITS, TextBounds
 
 _MIB = 1024 * 1024
 
@@ -55,15 +55,15 @@ class GatewaySettings(BaseSettings):
     body_seconds: float = Field(default=30.0, gt=0, le=600)
     """A body that has not arrived by then is 408."""
 
-    max_digits: int | None = Field(default=None, ge=1, le=MAX_DIGITS)
-    """Digits of numbers where a contract sets no end, before the point and after it; unset, only the token budget does.
-    With any of these four, contracts that leave the like open compile by the slower of two ways (`docs/policy.md`)."""
-    max_string_length: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+    max_digits: int = Field(default=DEFAULT_MAX_DIGITS, ge=0, le=MAX_DIGITS)
+    """Digits of numbers where a contract sets no end, before the point and after it. Of this and the next three, 0 says
+    that only the budget of tokens is an end. Changing any compiles every contract anew."""
+    max_string_length: int = Field(default=0, ge=0, le=MAX_COUNT)
     """Characters of strings and of undeclared names, likewise. Counted strings cost ten times as much a mask."""
-    max_items: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+    max_items: int = Field(default=0, ge=0, le=MAX_COUNT)
     """Items of arrays, likewise."""
-    max_depth: int | None = Field(default=None, ge=1, le=MAX_DEPTH)
-    """Arrays and objects within each other."""
+    max_depth: int = Field(default=0, ge=0, le=MAX_DEPTH)
+    """Arrays and objects within each other. Whatever may be nested is compiled once for each level."""
 
     artifact_cache_bytes: int = Field(default=64 * _MIB, ge=0)
     """L1: compiled artifacts kept in this process."""
@@ -98,10 +98,10 @@ class GatewaySettings(BaseSettings):
     def text_bounds(self) -> TextBounds:
         """The bounds on what is generated."""
         return TextBounds(
-            max_digits=self.max_digits,
-            max_string_length=self.max_string_length,
-            max_items=self.max_items,
-            max_depth=self.max_depth,
+            max_digits=self.max_digits or None,
+            max_string_length=self.max_string_length or None,
+            max_items=self.max_items or None,
+            max_depth=self.max_depth or None,
         )
 
     @field_validator("node_urls", "governed_tenants", mode="before")

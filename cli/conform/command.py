@@ -21,7 +21,7 @@ from compiler_pool.errors import WorkerStartError
 from compiler_pool.job import JsonLike
 from policy.enforcement import Unknown
 from policy.limits import LIMIT_CLASSES, LimitClass
-from policy.text_bounds import MAX_COUNT, MAX_DEPTH, MAX_DIGITS
+from policy.text_bounds import DEFAULT_MAX_DIGITS, MAX_COUNT, MAX_DEPTH, MAX_DIGITS
 
 EXIT_USAGE = 2
 MAX_JOBS = 64
@@ -65,15 +65,11 @@ def conform_command(
     remotes_base: Annotated[str | None, typer.Option(help="The URI of that directory.")] = None,
     limits: Annotated[LimitsChoice, typer.Option(help="Whose limits a contract is held to.")] = LimitsChoice.TENANT,
     max_digits: Annotated[
-        int | None, typer.Option(min=1, max=MAX_DIGITS, help="Digits of numbers where a contract sets no end.")
-    ] = None,
-    max_string_length: Annotated[
-        int | None, typer.Option(min=1, max=MAX_COUNT, help="Characters of strings, likewise.")
-    ] = None,
-    max_items: Annotated[int | None, typer.Option(min=1, max=MAX_COUNT, help="Items of arrays, likewise.")] = None,
-    max_depth: Annotated[
-        int | None, typer.Option(min=1, max=MAX_DEPTH, help="Arrays and objects within each other.")
-    ] = None,
+        int, typer.Option(min=0, max=MAX_DIGITS, help="Digits of numbers where a contract sets no end; 0: no bound.")
+    ] = DEFAULT_MAX_DIGITS,
+    max_string_length: Annotated[int, typer.Option(min=0, max=MAX_COUNT, help="Characters of strings, likewise.")] = 0,
+    max_items: Annotated[int, typer.Option(min=0, max=MAX_COUNT, help="Items of arrays, likewise.")] = 0,
+    max_depth: Annotated[int, typer.Option(min=0, max=MAX_DEPTH, help="Arrays and objects within each other.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, help="Lines answered beside each other.")] = 1,
 ) -> None:
     """Judge contracts and instances offline: one JSON line in, one JSON line out, in the same order."""

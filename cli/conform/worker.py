@@ -20,7 +20,7 @@ def build(config: Mapping[str, JsonLike]) -> Callable[[bytes], bytes]:
     """A job that reads and compiles a line's contract, then one that tries its instances.
 
     `config`: `tokenizer` (path), `limits` (name of a limit class), `allow_checked_after`, `unknown_keyword`,
-    `unknown_format`, `bounds` (by name), `remotes` (directory or null), `remotes_base`.
+    `unknown_format`, `bounds` (by name; 0: none), `remotes` (directory or null), `remotes_base`.
     """
     # Only values of the line recurse, and those are bounded in nesting; the job's stack holds these frames.
     sys.setrecursionlimit(MAX_FRAMES)
@@ -54,4 +54,4 @@ def build(config: Mapping[str, JsonLike]) -> Callable[[bytes], bytes]:
 
 def _bounds(named: JsonLike) -> TextBounds:
     assert isinstance(named, dict)
-    return TextBounds(**{name: bound for name, bound in named.items() if isinstance(bound, int)})
+    return TextBounds(**{name: bound for name, bound in named.items() if isinstance(bound, int) and bound > 0})

@@ -1,6 +1,7 @@
 """Artifact frames: what was sealed comes back, and nothing else is ever opened."""
 
 import hmac
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from compiler_pool.errors import FrameError
 from compiler_pool.frame import MAX_FRAME_BYTES, KeyRing, open_frame, seal
 from policy.enforcement import KeywordStatus, ReportEntry
 from policy.limits import TENANT
+from policy.text_bounds import BoundedPlace, TextBounds, TextReport
 from registry.contract import ContractDigest
 
 _SECRET, _OTHER = "aa" * 32, "bb" * 32
@@ -41,6 +43,21 @@ def _artifact(grammar: str = 'start: %json {"type":"string"}\n') -> Artifact:
 def test_an_artifact_comes_back_as_it_was_sealed(grammar: str) -> None:
     artifact = _artifact(grammar)
     assert open_frame(seal(artifact, RING), RING) == artifact
+
+
+def test_what_is_said_of_the_text_comes_back_too() -> None:
+    place = BoundedPlace(pointer="/items", limit_name="max_digits", limit=9)
+    text = TextReport(bounds=TextBounds(max_digits=9), bounded=(place,))
+    artifact = replace(_artifact(), text=text)
+    assert open_frame(seal(artifact, RING), RING) == artifact
+
+
+def test_a_frame_of_an_earlier_version_is_refused_and_compiled_anew() -> None:
+    frame = seal(_artifact(), RING)
+    earlier = frame[:4] + bytes([frame[4] - 1]) + frame[5:-32]
+    signed = earlier + hmac.digest(bytes.fromhex(_SECRET), earlier, "sha256")
+    with pytest.raises(FrameError, match="version 1"):
+        open_frame(signed, RING)
 
 
 @settings(max_examples=300)

@@ -2,7 +2,14 @@
 
 from pathlib import Path
 
-from compiler_pool.protocol import Compiled, CompileRequest, ReportEntryWire
+from compiler_pool.protocol import (
+    BoundedPlaceWire,
+    Compiled,
+    CompileRequest,
+    ReportEntryWire,
+    TextBoundsWire,
+    TextReportWire,
+)
 from tests.gateway.twins import MODEL, TOKENIZER, NodeTwin, PoolTwin, compiled, gateway_with
 
 EXPLAIN = "/v1/contracts/explain"
@@ -50,6 +57,30 @@ async def test_a_contract_is_explained_without_a_generation(tmp_path: Path) -> N
     assert (again.json()["cache"], again.json()["compile_cpu_ms"]) == ("l1", 0)
     assert "decode" not in answer["timings"]
     assert node.requests == []
+
+
+async def test_the_installations_bounds_reach_the_pool_and_what_they_narrow_comes_back(tmp_path: Path) -> None:
+    def reports(request: CompileRequest) -> Compiled:
+        place = BoundedPlaceWire(pointer="/properties/n", limit_name="max_digits", limit=9)
+        return compiled(request).model_copy(
+            update={"text": TextReportWire(bounds=request.policy.bounds, bounded=[place])}
+        )
+
+    pool = PoolTwin(answer=reports)
+    schema = {"$ref": "#/definitions/n", "definitions": {"n": {"properties": {"n": {"type": "number"}}}}}
+    async with gateway_with(tmp_path, pool=pool, max_digits=9, max_items=5) as world:
+        body = {"contract": {"kind": "json_schema", "schema": schema}}
+        answers = [(await world.client.post(EXPLAIN, json=body)).json() for _ in range(2)]
+    assert pool.requests[0].policy.bounds == TextBoundsWire(max_digits=9, max_items=5)
+    for answer in answers:
+        assert answer["text"] == {
+            "whitespace": "none",
+            "max_digits": 9,
+            "max_string_length": None,
+            "max_items": 5,
+            "max_depth": None,
+            "bounded": [{"pointer": "/definitions/n/properties/n", "limit_name": "max_digits", "limit": 9}],
+        }
 
 
 async def test_annotations_do_not_change_a_contracts_identity_but_have_their_own(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from gateway.settings import GatewaySettings
 from gateway.stages import Stage, StageClock
 from gateway.tasks import TaskOwner
+from policy.text_bounds import DEFAULT_MAX_DIGITS, TextBounds
 
 PEPPER = "a pepper only for tests"
 
@@ -36,6 +37,16 @@ def test_node_urls_are_a_comma_separated_list(monkeypatch: pytest.MonkeyPatch) -
     assert GatewaySettings(key_pepper=PEPPER).node_urls == ("http://a:1", "http://b:2")
     monkeypatch.setenv("SCHEMAGATE_GATEWAY_NODE_URLS", " , ")
     with pytest.raises(ValidationError, match="at least one"):
+        GatewaySettings(key_pepper=PEPPER)
+
+
+def test_text_is_bounded_in_digits_unless_an_operator_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert GatewaySettings(key_pepper=PEPPER).text_bounds == TextBounds(max_digits=DEFAULT_MAX_DIGITS)
+    monkeypatch.setenv("SCHEMAGATE_GATEWAY_MAX_DIGITS", "0")
+    monkeypatch.setenv("SCHEMAGATE_GATEWAY_MAX_ITEMS", "50")
+    assert GatewaySettings(key_pepper=PEPPER).text_bounds == TextBounds(max_items=50)
+    monkeypatch.setenv("SCHEMAGATE_GATEWAY_MAX_DEPTH", "-1")
+    with pytest.raises(ValidationError):
         GatewaySettings(key_pepper=PEPPER)
 
 

@@ -73,6 +73,19 @@ def test_an_answer_has_every_field_and_speaks_of_the_callers_schema(tokenizer: P
     ]
 
 
+def test_text_is_held_to_bounds_that_the_answer_tells(tokenizer: Path) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+    asked = [line("x", schema, {"n": 10**31}, {"n": 10**32})]
+    (usual,) = conform(tokenizer, asked)
+    (free,) = conform(tokenizer, asked, "--max-digits", "0")
+    assert [each["generable"] for each in usual["instances"]] == [True, False]
+    assert [each["valid"] for each in usual["instances"]] == [True, True]
+    assert usual["text"]["max_digits"] == 32
+    assert usual["text"]["bounded"] == [{"pointer": "/properties/n", "limit_name": "max_digits", "limit": 32}]
+    assert [each["generable"] for each in free["instances"]] == [True, True]
+    assert (free["text"]["max_digits"], free["text"]["bounded"]) == (None, [])
+
+
 def test_refusals_name_the_keyword_in_the_callers_own_schema(tokenizer: Path) -> None:
     answers = conform(
         tokenizer,
