@@ -82,6 +82,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=MAX_CPU_SECONDS, help="CPU seconds of one schema")
     parser.add_argument("--path", choices=("product", "form", "both"), default="both")
     parser.add_argument("--tokenizer", type=Path, help="a tokenizer file; by default a tiny one")
+    parser.add_argument("--minutes", type=float, default=1e6, help="stop after so many, with the counts so far")
     parser.add_argument("--only", type=int, help="show this schema and what is found of it, in this process")
     parser.add_argument("--least", action="store_true", help="with --only: the least schema with a like finding")
     arguments = parser.parse_args()
@@ -103,6 +104,8 @@ def main() -> int:
         counts["schemas"] += 1
         if counts["schemas"] % 1000 == 0:
             print(f"-- {counts['schemas']} in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+        if time.monotonic() - started > 60 * arguments.minutes:
+            break
         for one in examined.findings:
             found[f"{one.path}: {one.kind}"] += 1
             print(json.dumps([number, one.path, one.kind, one.detail], ensure_ascii=False), flush=True)
