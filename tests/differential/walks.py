@@ -121,6 +121,7 @@ def main() -> int:
     parser.add_argument("--tokenizer", type=Path, help="a tokenizer file; by default a tiny one")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="only schemas whose name has this in it")
+    parser.add_argument("--minutes", type=float, default=1e6, help="stop after so many, with the counts so far")
     arguments = parser.parse_args()
     schemas = [one for one in corpus_schemas() if arguments.only in one[0]]
     texts_each = -(-arguments.texts // len(schemas))
@@ -132,9 +133,14 @@ def main() -> int:
     counts: Counter[str] = Counter()
     num_wrong, started = 0, time.monotonic()
     for (name, _), walked in outcomes(start, schemas, jobs=arguments.jobs, cpu_seconds=_CPU_SECONDS):
+        if time.monotonic() - started > 60 * arguments.minutes:
+            break
         wrong = [walked.why] if isinstance(walked, Died) else walked.wrong
         if not isinstance(walked, Died):
             counts.update(walked.counts)
+            if walked.counts["texts"] and counts["schemas"] % 100 == 0:
+                seconds = time.monotonic() - started
+                print(f"-- {counts['texts']} texts of {counts['schemas']} schemas in {seconds:.0f} s", file=sys.stderr)
         num_wrong += len(wrong)
         for line in wrong[:2]:
             print(f"{name}: {line}", flush=True)
