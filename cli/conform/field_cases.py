@@ -19,13 +19,14 @@ from compiler_pool.tokenizer import load_tokenizer
 from gateway.compatibility.judges import GatewayJudges
 from policy.enforcement import EnforcementPolicy
 from policy.limits import TENANT, LimitClass
+from policy.text_bounds import DEFAULT_MAX_DIGITS, TextBounds
 from registry.compatibility.comparison import ContractText, compare
 from registry.compatibility.verdicts import Direction, Safe, Unsafe
 from registry.contract import ContractKind
 from registry.errors import ContractRejectedError
 from registry.reading import read_contract
 
-_POLICY: Final = EnforcementPolicy()
+_POLICY: Final = EnforcementPolicy(bounds=TextBounds(max_digits=DEFAULT_MAX_DIGITS))
 _TEXTS: Final = ("text", "content", "answer", "arguments")
 _LIMITS: Final = frozenset({"limit_exceeded", "compile_timeout"})
 
