@@ -6,7 +6,9 @@ from math import prod
 from typing import Final
 
 from compiler_pool.form.languages import Among, Both, Either, Except, Language, Lengths, Matching, both
+from compiler_pool.form.lengths import bounds_of
 from compiler_pool.form.running import LanguageRun
+from compiler_pool.form.shared_characters import share_no_text
 from compiler_pool.form.spending import ExpansionSpending
 from registry.algebra.alphabet import code_points
 from registry.pattern_syntax import Anchor, Characters, Choice, PatternNode, Repeat, Sequence
@@ -52,6 +54,11 @@ def matches_nothing(tree: PatternNode) -> bool:
 
 
 def _is_empty_conjunction(language: Both, spending: ExpansionSpending) -> bool:
+    bounds = bounds_of(language)
+    if bounds.maximum is not None and bounds.maximum < bounds.minimum:
+        return True
+    if share_no_text(language.parts, spending):
+        return True
     unions = [part for part in language.parts if isinstance(part, Either)]
     if 0 < prod(len(union.parts) for union in unions) <= MAX_CASES and unions:
         # One by one they are far smaller than all at once, and mostly the first will do.

@@ -24,7 +24,9 @@ def tenant() -> ExpansionSpending:
      both(pattern_language("^(ab)*$"), Lengths(minimum=3, maximum=3)),
      both(pattern_language("^[ab]*$"), excluding(pattern_language("[ab]")), Lengths(minimum=100, maximum=10_000)),
      both(_URI, excluding(format_language("iri").language)), both(_URI, excluding(Lengths(minimum=2))),
-     both(_DATE_TIME, pattern_language("^....-02-30")),
+     both(_DATE_TIME, pattern_language("^....-02-30")), both(_DATE_TIME, pattern_language("T$")),
+     both(format_language("time").language, pattern_language("`")),
+     both(format_language("hostname").language, Lengths(minimum=300)),
      both(either(pattern_language("^a"), pattern_language("^b")), pattern_language("^c"))],
 )  # fmt: skip
 def test_what_holds_no_string_is_empty(language: Language) -> None:
