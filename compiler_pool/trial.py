@@ -38,10 +38,7 @@ class Passed:
 class CompileFailed:
     """The engine does not take the grammar. `engine_words` stay in the pool's logs."""
 
-    is_unsatisfiable: bool
     is_limit: bool
-    is_counting: bool
-    """It does not count members in these objects."""
     engine_words: str
 
 
@@ -81,18 +78,11 @@ def try_grammar(grammar: str, tokenizer: BoundTokenizer, *, engine: EngineBudget
     return outcome
 
 
-def compile_error(grammar: str, tokenizer: BoundTokenizer, *, engine: EngineBudget) -> CompileFailed | None:
-    """Whether the engine takes the grammar at all."""
-    return _failure(LLMatcher(tokenizer.engine, grammar, log_level=0, limits=engine_limits(engine)))
-
-
 def _failure(matcher: LLMatcher) -> CompileFailed | None:
     if not matcher.is_error():
         return None
     words = matcher.get_error()
     return CompileFailed(
-        is_unsatisfiable="nsatisfiable" in words,
-        is_counting="min/maxProperties" in words,
         is_limit="limit" in words or "too many" in words or "too large" in words or "fuel" in words,
         engine_words=words[:500],
     )
