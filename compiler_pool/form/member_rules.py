@@ -66,9 +66,8 @@ class MemberRules:
     def of(self, name: str) -> MemberRule:
         """The rule of a declared name."""
         goal = list(self._named.get(name, ()))
-        for scope, wanted in self._scoped:
-            if not (isinstance(scope, Others) and name in scope.names) and speaks_of(scope, name):
-                goal.append(wanted)
+        truth = self.making.solver.truth
+        goal += (wanted for scope, wanted in self._scoped if speaks_of(scope, name, truth))
         is_allowed = name not in self._forbidden and not self._is_hopeless(goal)
         if is_allowed and self._name_wishes:
             is_allowed = all(self.is_name_as(wanted, name) for wanted in self._name_wishes)

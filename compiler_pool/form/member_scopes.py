@@ -27,7 +27,7 @@ from registry.algebra.formulas import (
     negated,
 )
 from registry.algebra.keyword_formulas import JsonType
-from registry.algebra.truth import in_scope
+from registry.algebra.truth import Truth
 from registry.errors import UnsupportedPatternError
 from registry.parsing import parse_json
 
@@ -128,11 +128,9 @@ def patterns_of(scope: Scope) -> Iterable[str]:
             return sorted(patterns)
 
 
-def speaks_of(scope: Scope, name: str) -> bool:
+def speaks_of(scope: Scope, name: str, truth: Truth) -> bool:
     """Whether a member of that name is in a scope whose patterns are all supported."""
-    if isinstance(scope, Named):
-        return scope.name == name
-    held = in_scope(scope, name)
+    held = truth.in_scope(scope, name)
     assert held is not None, scope
     return held
 

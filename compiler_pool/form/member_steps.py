@@ -123,10 +123,13 @@ class MemberSteps:
                 self._own[name].add(literal)
             case EachMember(scope=scope) | SomeMember(scope=scope):
                 is_endless = any(class_is_in(names, scope) for names in self._classes)
-                places = (at for at in range(len(self._names) - 1, -1, -1) if speaks_of(scope, self._names[at]))
+                places = (at for at in range(len(self._names) - 1, -1, -1) if self._speaks_of(scope, at))
                 self._shared[literal] = None if is_endless else next(places, -1)
             case _:
                 self._shared[literal] = None if self._classes else len(self._names) - 1
+
+    def _speaks_of(self, scope: Scope, place: int) -> bool:
+        return speaks_of(scope, self._names[place], self._rules.making.solver.truth)
 
     def _without(self, literal: Residual, place: int) -> Residual:
         match self._residuals.shape(literal):
@@ -148,7 +151,7 @@ class MemberSteps:
             return ALWAYS if shape.positive else NEVER
         read = self._read(
             literal,
-            is_in=lambda scope: speaks_of(scope, name),
+            is_in=lambda scope: self._speaks_of(scope, place),
             is_as=lambda wanted: self._rules.is_name_as(wanted, name),
             ends=literal not in self._shared or self._shared[literal] == place,
         )

@@ -13,7 +13,6 @@ from compiler_pool.form.simplifying import simplified
 from compiler_pool.form.strings import pattern_language, string_language
 from registry.algebra.formulas import Wants
 from registry.algebra.keyword_formulas import JsonType
-from registry.algebra.truth import finds
 
 _MOST_DOUBLINGS: Final = 40
 """Past every budget."""
@@ -101,13 +100,14 @@ class _Sorting:
             return [_Kind(seen=["x" * (1 + max(map(len, self._declared), default=0))])]
         samples = dict.fromkeys((*filter(None, map(sample, self._patterns)), *_COMMON_NAMES))
         declared = set(self._declared)
+        finds = self._making.solver.truth.finds
         kinds = [_Kind(seen=[name for name in samples if name not in declared])]
         for pattern in self._patterns:
             split: list[_Kind] = []
             for kind in kinds:
                 self._making.spending.step(1 + len(kind.seen))
                 matched = [name for name in kind.seen if finds(pattern, name)]
-                others = [name for name in kind.seen if not finds(pattern, name)]
+                others = [name for name in kind.seen if name not in matched]
                 inside = _Kind(within=kind.within | {pattern}, without=kind.without, seen=matched)
                 outside = _Kind(within=kind.within, without=(*kind.without, pattern), seen=others)
                 split += [one for one in (inside, outside) if one.seen or not self._is_empty(one)]
@@ -135,6 +135,7 @@ class _Sorting:
         within = [pattern for pattern in self._patterns if pattern in kind.within]
         without = [pattern for pattern in kind.without if not any(self._are_apart(pattern, other) for other in within)]
         decided = (*within, *without)
+        finds = self._making.solver.truth.finds
         taken = tuple(
             name
             for name in self._declared

@@ -14,7 +14,6 @@ from compiler_pool.form.simplifying import simplified
 from compiler_pool.form.strings import pattern_language, string_language
 from registry.algebra.formulas import Wants
 from registry.algebra.keyword_formulas import JsonType
-from registry.algebra.truth import finds
 
 Outcome = TypeVar("Outcome", bound=Hashable)
 _Trait = str | Wants
@@ -80,6 +79,7 @@ class NameUnions:
             if trait in telling
         ]
         patterns = [trait for trait in self._traits if trait in telling and isinstance(trait, str)]
+        finds = self._making.solver.truth.finds
         taken = tuple(
             name
             for name in self._declared

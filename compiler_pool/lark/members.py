@@ -1,35 +1,25 @@
-"""Objects as rules: one for each state of a machine, and whether it is reached before any member or after one.
+"""Objects as rules: one for each state of a machine that more than one place leads to.
 
 The bracket or comma before a member is part of the member's first literal or terminal, because what is one token of
-the engine's lexer in one place must not be two in another: it takes the longest that it finds.
+the engine's lexer in one place must not be two in another: it takes the longest that it finds. So the first member is
+written with its bracket where the object begins, whichever member it is, and states are written as they are after one.
 """
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
 
 from compiler_pool.form.languages import Language
-from compiler_pool.form.nodes import MemberMachine, NodeId
+from compiler_pool.form.nodes import MemberMachine, MemberMove, NodeId
 from compiler_pool.form.spelling import spell_string
 from compiler_pool.lark.grammar import LarkRules
 from compiler_pool.lark.strings import literal, name_terminal
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """A state, before the first member or after one."""
-
-    state: int
-    is_first: bool
-
-    def after(self, state: int, *, with_member: bool) -> "_Place":
-        """A state that follows."""
-        return _Place(state=state, is_first=self.is_first and not with_member)
-
-
-_Alternative: TypeAlias = "tuple[str, _Place | None]"
-"""What is written, and where it goes on."""
+_BEGIN: Final = -1
+"""Where no member has come yet. All other places are states, after a member."""
+_END: Final = -2
+"""Behind the closing bracket."""
 
 
 def write_members(name: str, node: MemberMachine, rules: LarkRules, of: Callable[[NodeId], str]) -> None:
@@ -37,21 +27,29 @@ def write_members(name: str, node: MemberMachine, rules: LarkRules, of: Callable
     _MemberWriter(name, node, rules, of).write()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Body:
-    """What comes at a place: members that lead back to it, any number of them, and then one of the alternatives."""
+    """What comes at a place: members that lead back to it, any number of them, and then a step to another place."""
 
-    repeated: tuple[str, ...]
-    alternatives: tuple[_Alternative, ...]
+    repeated: list[str] = field(default_factory=list)
+    steps: dict[int, dict[str, None]] = field(default_factory=dict)
+    """By the place that follows, what may be written before it."""
 
-    def joined(self, alternatives: list[str]) -> str:
-        """The body of a rule, the alternatives as they are written."""
-        ends = " | ".join(dict.fromkeys(alternatives))
-        if not self.repeated:
-            return ends
-        ends = ends if len(alternatives) == 1 else f"({ends})"
-        # A repeat, and no rule that calls itself: at the end of an object nothing is left to be closed for each member.
-        return f"({' | '.join(dict.fromkeys(self.repeated))})* {ends}"
+    def step(self, target: int, written: str) -> None:
+        """One more way."""
+        self.steps.setdefault(target, {})[written] = None
+
+    def parts(self, target: int) -> Iterator[str]:
+        """What is written up to the place that follows."""
+        if self.repeated:
+            # A repeat, and no rule that calls itself: at the end of an object nothing is left to close for each member.
+            yield f"({' | '.join(dict.fromkeys(self.repeated))})*"
+        written = [text for text in self.steps[target] if text]
+        if len(written) < len(self.steps[target]):
+            if written:
+                yield f"({' | '.join(written)})?"
+        else:
+            yield written[0] if len(written) == 1 else f"({' | '.join(written)})"
 
 
 class _MemberWriter:
@@ -60,77 +58,100 @@ class _MemberWriter:
         self._states = node.states
         self._rules = rules
         self._of = of
-        self._bodies: dict[_Place, _Body] = {}
-        self._inlined: set[_Place] = set()
+        self._bodies: dict[int, _Body] = {}
+        self._inlined: set[int] = set()
+        self._names: dict[tuple[str, int], str] = {}
 
     def write(self) -> None:
         """All places that the first one reaches."""
-        start = _Place(state=0, is_first=True)
-        num_uses = self._read(start)
+        num_uses = self._read()
         # What is written in only one place, or is short, needs no rule of its own. Nothing goes in circles: what leads
         # back to itself is repeated, and what goes round through others has a way out somewhere.
         self._inlined = {
             place
             for place, body in self._bodies.items()
-            if place != start and not body.repeated and len(body.alternatives) == 1
-            and (num_uses[place] == 1 or body.alternatives[0][1] is None)
+            if place != _BEGIN and len(body.steps) == 1
+            and (num_uses[place] == 1 or (_END in body.steps and not body.repeated))
         }  # fmt: skip
         for place, body in self._bodies.items():
             if place not in self._inlined:
-                self._rules.rule(self._rule(place), body.joined([self._line(one) for one in body.alternatives]))
+                self._rules.rule(self._rule(place), self._text(body))
 
-    def _read(self, start: _Place) -> dict[_Place, int]:
+    def _read(self) -> dict[int, int]:
         """Make the bodies of all places; answers how often each is referred to."""
-        num_uses: dict[_Place, int] = {}
-        pending = deque([start])
+        num_uses: dict[int, int] = {}
+        pending = deque([_BEGIN])
         while pending:
             place = pending.popleft()
             if place in self._bodies:
                 continue
-            self._bodies[place] = body = self._body(place)
-            for _, target in body.alternatives:
-                if target is not None:
+            self._bodies[place] = body = self._begin() if place == _BEGIN else self._body(place)
+            for target in body.steps:
+                if target != _END:
                     num_uses[target] = num_uses.get(target, 0) + 1
                     pending.append(target)
         return num_uses
 
-    def _body(self, place: _Place) -> _Body:
-        state = self._states[place.state]
-        repeated: list[str] = []
-        alternatives: list[_Alternative] = []
+    def _begin(self) -> _Body:
+        """Every member that may be the first one, and what comes after it."""
+        body = _Body()
+        entered = {0: None}
+        pending = deque(entered)
+        while pending:
+            state = self._states[pending.popleft()]
+            for move in state.moves:
+                body.step(move.target, self._member(move, "{"))
+            if state.is_final:
+                body.step(_END, literal("{}"))
+            for target in state.skips:
+                if target not in entered:
+                    entered[target] = None
+                    pending.append(target)
+        return body
+
+    def _body(self, place: int) -> _Body:
+        state = self._states[place]
+        body = _Body()
         for move in state.moves:
-            written = f"{self._named(move.names, '{' if place.is_first else ',')} {self._of(move.value)}"
-            target = place.after(move.target, with_member=True)
-            if target == place:
-                repeated.append(written)
+            written = self._member(move, ",")
+            if move.target == place:
+                body.repeated.append(written)
             else:
-                alternatives.append((written, target))
-        alternatives += [("", place.after(target, with_member=False)) for target in state.skips]
+                body.step(move.target, written)
+        for target in state.skips:
+            body.step(target, "")
         if state.is_final:
-            alternatives.append((literal("{}" if place.is_first else "}"), None))
-        return _Body(repeated=tuple(repeated), alternatives=tuple(dict.fromkeys(alternatives)))
+            body.step(_END, literal("}"))
+        return body
+
+    def _member(self, move: MemberMove, before: str) -> str:
+        return f"{self._named(move.names, before)} {self._of(move.value)}"
 
     def _named(self, names: str | Language, before: str) -> str:
         """A name with what stands before it and the colon."""
         if isinstance(names, str):
             return literal(f"{before}{spell_string(names)}:")
-        return self._rules.terminal(f"{literal(before)} {name_terminal(names, self._rules)}")
+        key = (before, id(names))
+        if key not in self._names:
+            self._names[key] = self._rules.terminal(f"{literal(before)} {name_terminal(names, self._rules)}")
+        return self._names[key]
 
-    def _line(self, alternative: _Alternative) -> str:
-        """One alternative, with what comes after it as far as that has no rule of its own."""
-        written: list[str] = []
-        rest: _Alternative | None = alternative
-        while rest is not None:
-            text, target = rest
-            written.append(text)
-            rest = None
-            if target in self._inlined:
-                rest = self._bodies[target].alternatives[0]
-            elif target is not None:
-                written.append(self._rules.rule_name(self._rule(target)))
-        return " ".join(filter(None, written))
+    def _text(self, body: _Body) -> str:
+        """The body of a rule, with what comes after each step as far as that has no rule of its own."""
+        if len(body.steps) == 1:
+            return " ".join(self._line(body, *body.steps))
+        repeated, alone = body.repeated, _Body(steps=body.steps)
+        ends = " | ".join(" ".join(self._line(alone, target)) for target in body.steps)
+        return f"({' | '.join(dict.fromkeys(repeated))})* ({ends})" if repeated else ends
 
-    def _rule(self, place: _Place) -> str:
-        if place.state == 0 and place.is_first:
-            return self._name
-        return f"{self._name}_{place.state}{'f' if place.is_first else ''}"
+    def _line(self, body: _Body, target: int) -> Iterator[str]:
+        yield from body.parts(target)
+        while target in self._inlined:
+            body = self._bodies[target]
+            (target,) = body.steps
+            yield from body.parts(target)
+        if target != _END:
+            yield self._rules.rule_name(self._rule(target))
+
+    def _rule(self, place: int) -> str:
+        return self._name if place == _BEGIN else f"{self._name}_{place}"

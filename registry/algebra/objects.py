@@ -26,7 +26,7 @@ from registry.algebra.formulas import (
     Wants,
 )
 from registry.algebra.outcomes import Empty, Found, Outcome, Unsure, worst
-from registry.algebra.truth import Ternary, Truth, all_of, finds, in_scope
+from registry.algebra.truth import Ternary, Truth, all_of
 from registry.contract import JsonValue
 from registry.text import value_text
 
@@ -147,7 +147,7 @@ class _Objects:
             yield scope.name
             return
         yield from range(number, -1, -1)
-        yield from (name for name in self._known if in_scope(scope, name) is not False)
+        yield from (name for name in self._known if self._solver.truth.in_scope(scope, name) is not False)
 
     def _with(self, choice: tuple[_Key, ...]) -> Outcome:
         """The object in which each member that is asked for is the one that was chosen for it."""
@@ -198,15 +198,15 @@ class _Objects:
 
     def _is_name(self, name: str, asked: _Asked) -> Ternary:
         wishes = (self._solver.truth.wanted(wanted, name) for wanted in (*self._names, *asked.names))
-        return all_of((*(in_scope(scope, name) for scope in asked.scopes), *wishes))
+        return all_of((*(self._solver.truth.in_scope(scope, name) for scope in asked.scopes), *wishes))
 
     def _demand(self, name: str) -> frozenset[Wants]:
         """How all keywords that surely speak of the member want its value."""
         return frozenset(
             (
                 *self._named.get(name, ()),
-                *(wanted for pattern, wanted in self._matching if finds(pattern, name)),
-                *(wanted for scope, wanted in self._others if in_scope(scope, name)),
+                *(wanted for pattern, wanted in self._matching if self._solver.truth.finds(pattern, name)),
+                *(wanted for scope, wanted in self._others if self._solver.truth.in_scope(scope, name)),
             )
         )
 

@@ -89,17 +89,6 @@ def finds(pattern: str, text: str) -> Ternary:
         return None
 
 
-def in_scope(scope: Scope, name: str) -> Ternary:
-    """Whether a member of that name is in the scope."""
-    match scope:
-        case Named():
-            return scope.name == name
-        case Matching():
-            return finds(scope.pattern, name)
-        case Others():
-            return all_of((name not in scope.names, *(opposite(finds(pattern, name)) for pattern in scope.patterns)))
-
-
 class _NotKnownError(Exception):
     """Only the judge could tell."""
 
@@ -114,6 +103,7 @@ class Truth:
         self._formulas = formulas
         self._format_oracle = format_oracle
         self._remembered: dict[tuple[TermId, int], tuple[JsonValue, Ternary]] = {}
+        self._found: dict[tuple[str, str], Ternary] = {}
 
     def allows(self, term: TermId, value: JsonValue) -> Ternary:
         """Whether the term allows the value, which is never changed.
@@ -132,6 +122,27 @@ class Truth:
             # The value is kept beside the answer, so that no other one takes its place in memory.
             known = self._remembered[key] = (value, truth)
         return known[1]
+
+    def finds(self, pattern: str, name: str) -> Ternary:
+        """Whether a pattern finds a match in a member's name: the same ones are asked of object after object."""
+        key = (pattern, name)
+        if key not in self._found:
+            if len(self._found) >= _MAX_REMEMBERED:
+                self._found.clear()
+            self._found[key] = finds(pattern, name)
+        return self._found[key]
+
+    def in_scope(self, scope: Scope, name: str) -> Ternary:
+        """Whether a member of that name is in the scope."""
+        match scope:
+            case Named():
+                return scope.name == name
+            case Matching():
+                return self.finds(scope.pattern, name)
+            case Others():
+                if name in scope.names:
+                    return False
+                return all_of(opposite(self.finds(pattern, name)) for pattern in scope.patterns)
 
     def wanted(self, wanted: Wants, value: JsonValue) -> Ternary:
         """Whether the value is as it is wanted."""
@@ -235,12 +246,12 @@ class Truth:
                 return len(value) <= count
             case EachMember(scope=scope, wanted=wanted):
                 return all_of(
-                    any_of((opposite(in_scope(scope, name)), self.wanted(wanted, member)))
+                    any_of((opposite(self.in_scope(scope, name)), self.wanted(wanted, member)))
                     for name, member in value.items()
                 )
             case SomeMember(scope=scope, wanted=wanted):
                 return any_of(
-                    all_of((in_scope(scope, name), self.wanted(wanted, member))) for name, member in value.items()
+                    all_of((self.in_scope(scope, name), self.wanted(wanted, member))) for name, member in value.items()
                 )
             case EachName(wanted=wanted):
                 return all_of(self.wanted(wanted, name) for name in value)

@@ -1,9 +1,12 @@
 """GBNF through the engine: characters stay characters, whatever the lexer would rather read."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from policy.limits import GOVERNED, UNLIMITED
 from registry.errors import ContractRejectedError
 from tests.compiler_pool.kinds.generation import Generation, codes
 from tests.compiler_pool.kinds.grammars import gbnf_texts, short_texts
@@ -59,7 +62,8 @@ def test_rules_that_double_each_other_do_not_grow_into_one_expression() -> None:
 
 def test_a_grammar_whose_lexemes_cost_too_much_to_find_is_refused_by_its_limit() -> None:
     bodies = " | ".join(f'"{n:03}" [a-z]{{1,90}} "{n}" root' for n in range(200))
-    assert codes("gbnf", f'root ::= {bodies} | "x"')[0][0] == "limit_exceeded"
+    limits = replace(UNLIMITED, expansion=GOVERNED.expansion)
+    assert codes("gbnf", f'root ::= {bodies} | "x"', limits)[0][0] == "limit_exceeded"
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
