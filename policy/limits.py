@@ -203,7 +203,7 @@ TENANT = LimitClass(
         max_lexer_states=50_000,
         max_grammar_size=50_000,
     ),
-    compile=ProcessBudget(cpu_seconds=0.5, wall_seconds=2.0, address_space_bytes=_GIB, stack_bytes=64 * _MIB),
+    compile=ProcessBudget(cpu_seconds=0.5, wall_seconds=4.0, address_space_bytes=_GIB, stack_bytes=64 * _MIB),
     trial=TrialBudget(num_steps=256, num_idle_steps=48, max_step_seconds=0.020),
     validation_seconds=0.25,
 )

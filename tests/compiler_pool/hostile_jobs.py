@@ -79,6 +79,14 @@ def _sleep(argument: bytes) -> bytes:
     return b"slept"
 
 
+def _spin_and_tell_niceness(argument: bytes) -> bytes:
+    """Spend so many CPU seconds; then how willingly this thread and the first one yield the processor."""
+    ends = time.process_time() + float(argument)
+    while time.process_time() < ends:
+        pass
+    return f"{os.getpriority(os.PRIO_PROCESS, 0)} {os.getpriority(os.PRIO_PROCESS, os.getpid())}".encode()
+
+
 def _touch(argument: bytes) -> bytes:
     with open(argument, "ab") as file:  # noqa: PTH123
         file.write(b"x")
@@ -99,5 +107,6 @@ JOBS: dict[str, Callable[[bytes], bytes]] = {
     "exit": _exit,
     "kill": _kill,
     "sleep": _sleep,
+    "niceness": _spin_and_tell_niceness,
     "touch": _touch,
 }

@@ -39,6 +39,22 @@ async def test_a_job_is_answered_and_its_cost_is_told() -> None:
     assert outcome.wall_seconds > 0
 
 
+@pytest.mark.parametrize(("seconds", "job_niceness"), [(b"0.0", 0), (b"0.3", 10)])
+async def test_only_a_job_that_is_not_soon_done_yields_the_processor_to_others(
+    seconds: bytes, job_niceness: int
+) -> None:
+    worker = await WorkerProcess.start(ENTRY, {}, budget=BUDGET)
+    try:
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        for _ in range(2):
+            outcome = await worker.run(b"niceness:" + seconds)
+            assert isinstance(outcome, JobFinished)
+            # The next job starts as quick as the first: only the thread that was long has become slow.
+            assert outcome.payload == b"%d %d" % (max(own, job_niceness), own)
+    finally:
+        await worker.close()
+
+
 async def test_a_loop_in_native_code_that_holds_the_interpreter_is_killed_on_cpu_time() -> None:
     outcome = await _run(b"spin", replace(BUDGET, cpu_seconds=0.2))
     assert outcome == JobTimedOut(limit_name="cpu_seconds", limit_seconds=0.2)
