@@ -128,8 +128,9 @@ class _Lexing:
                     common = Both(parts=(Matching(tree=left), Matching(tree=right)))
                     self._shares[left, right] = not is_empty_language(common, self._spending)
                 return self._shares[left, right]
-            case Passage(), Passage():
-                return False
+            case Passage(end=left), Passage(end=right):
+                # Free texts that end otherwise than each other are told apart, or refused.
+                return left == right and _region(one) == _region(other)
             case _:
                 return _meet(self._start(one), self._start(other))
 

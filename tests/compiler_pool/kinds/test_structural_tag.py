@@ -51,6 +51,29 @@ def test_a_tag_whose_begin_begins_anothers_is_told_apart_by_what_follows() -> No
     assert contract.disagreements([*made, "<", "<ax>", "<a>", "<ab>"]) == []
 
 
+def _after_free_text(content: Any) -> Any:
+    return {"type": "sequence", "elements": [ANY, tag("<", content, ">")]}
+
+
+def test_what_follows_equal_free_texts_of_two_alternatives_is_told_apart() -> None:
+    words = [{"type": "const_string", "value": "1!"}, {"type": "json_schema", "json_schema": {"type": "string"}}]
+    marked = {"type": "plus", "content": tag("b", {"type": "or", "elements": words}, ";")}
+    one = {"type": "sequence", "elements": [{"type": "regex", "pattern": "a*"}, marked]}
+    other = {"type": "regex", "pattern": "a*b1x"}
+    tree = {"type": "or", "elements": [_after_free_text(one), _after_free_text(other)]}
+    contract = Generation("structural_tag", tagged(tree))
+    made = ["-<aab1!;>", "<b1x>", "<ab1!;b1!;>", "<aab1x>"]
+    assert [text for text in made if not contract.generates(text)] == []
+    assert contract.disagreements([*made, "<aab;>", "<ab1>"]) == []
+
+
+def test_json_that_equal_free_texts_lead_to_is_not_mixed_with_other_text() -> None:
+    number = tag("b", {"type": "json_schema", "json_schema": {"type": "integer"}}, ";")
+    tree = {"type": "or", "elements": [_after_free_text(number), _after_free_text({"type": "regex", "pattern": "b1x"})]}
+    pointer = "/format/elements/0/elements/1/content/content/json_schema"
+    assert codes("structural_tag", tagged(tree)) == [("unsupported_value", pointer)]
+
+
 def test_the_name_of_a_special_token_is_text_like_any_other() -> None:
     contract = Generation("structural_tag", tagged(tag("<|im_start|>", ANY, "<|im_end|>")))
     assert contract.generates("<|im_start|>x<|im_end|>")
