@@ -7,7 +7,7 @@ dear: an engine follows all of them at once through every character of a name.
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from compiler_pool.form.languages import EVERY_STRING, Among, Language, both, either, excluding
+from compiler_pool.form.languages import EVERY_STRING, Among, Both, Either, Except, Language, both, either, excluding
 from compiler_pool.form.making import Making
 from compiler_pool.form.name_classes import NameClass
 from compiler_pool.form.simplifying import simplified
@@ -49,7 +49,11 @@ class NameUnions:
             return classes[0].language
         together = frozenset(map(_traits, classes))
         if together not in self._known:
-            self._known[together] = self._united(together)
+            apart = either(*(one.language for one in classes))
+            num_apart = _num_leaves(apart)
+            whole = apart if num_apart == len(classes) else self._united(together)
+            # Kinds that have nothing in common are said best one by one: each needs no other to be told from.
+            self._known[together] = whole if _num_leaves(whole) < num_apart else apart
         return self._known[together]
 
     def _united(self, together: frozenset[_Traits]) -> Language:
@@ -95,6 +99,16 @@ class NameUnions:
                 else string_language(self._making.flat([trait], JsonType.STRING), self._making)
             )
         return self._of_traits[trait]
+
+
+def _num_leaves(language: Language) -> int:
+    match language:
+        case Both(parts=parts) | Either(parts=parts):
+            return sum(map(_num_leaves, parts))
+        case Except(part=part):
+            return _num_leaves(part)
+        case _:
+            return 1
 
 
 def _traits(one: NameClass) -> _Traits:
