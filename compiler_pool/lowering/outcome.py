@@ -61,8 +61,8 @@ class Ledger:
         while pending:
             at, name, inner = pending.pop()
             self.write(at, name, status)
-            for below, node in subschemas(at, name, inner):
-                pending.extend((join(below, key), key, node[key]) for key in node)
+            found = [(join(below, key), key, node[key]) for below, node in subschemas(at, name, inner) for key in node]
+            pending.extend(reversed(found))  # in the contract's order
 
     def reject(self, rejection: Rejection, value: JsonValue) -> None:
         """Refuse the contract for the keyword at the rejection's pointer, whatever the policy."""

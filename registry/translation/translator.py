@@ -24,6 +24,7 @@ from registry.translation.containers import (
     translate_dependencies,
     translate_tuples,
 )
+from registry.translation.lookahead import looks_ahead, split_lookahead
 from registry.translation.names import translate_names
 from registry.translation.openapi import (
     lift_components,
@@ -75,7 +76,7 @@ def translate(
     2020-12 has no such keyword, and nobody writes it to say nothing.
     """
     traits = _Traits.of(schema)
-    is_plain = not traits.changes_dialect and not (is_assumed and traits.has_dependencies)
+    is_plain = not (traits.changes_dialect or traits.looks_ahead or (is_assumed and traits.has_dependencies))
     if dialect is Dialect.DRAFT_2020_12 and is_plain:
         return Translated(schema=schema, dialect=dialect, dialects=MappingProxyType({"": dialect}))
     translator = _Translator(
@@ -90,22 +91,24 @@ class _Traits:
 
     changes_dialect: bool
     has_dependencies: bool
+    looks_ahead: bool
     asks_for_evaluated_items: bool
 
     @classmethod
     def of(cls, schema: JsonValue) -> "_Traits":
-        changes = asks = depends = False
+        changes = asks = depends = looks = False
         pending: list[JsonValue] = [schema]
         while pending:
             value = pending.pop()
             if isinstance(value, dict):
                 asks = asks or "unevaluatedItems" in value
                 depends = depends or "dependencies" in value
+                looks = looks or looks_ahead(value.get("pattern"))
                 changes = changes or ("$schema" in value and value is not schema)
                 pending.extend(member for member in value.values() if isinstance(member, dict | list))
             elif isinstance(value, list):
                 pending.extend(member for member in value if isinstance(member, dict | list))
-        return cls(changes_dialect=changes, has_dependencies=depends, asks_for_evaluated_items=asks)
+        return cls(changes_dialect=changes, has_dependencies=depends, looks_ahead=looks, asks_for_evaluated_items=asks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +183,8 @@ class _Translator:
             return
         rewriting = Rewriting(visit.schema, scope, visit.source)
         _rewrite(rewriting)
+        if not rewriting.rejections:
+            split_lookahead(rewriting)
         self._rejections.extend(rewriting.rejections)
         self._transformations.extend(rewriting.transformations)
         if rewriting.rejections:

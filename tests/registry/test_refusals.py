@@ -128,7 +128,7 @@ def test_several_faults_are_told_at_once_and_not_without_end() -> None:
     assert len(refusals({"properties": {f"p{n}": {"type": 1} for n in range(100)}})) == MAX_REJECTIONS
 
 
-@pytest.mark.parametrize("pattern", ["^(?!tmp)", "(a)\\1", "\\bx", "[a", "(?i)x"])
+@pytest.mark.parametrize("pattern", ["a(?!tmp)", "(a)\\1", "\\bx", "[a", "(?i)x"])
 def test_a_pattern_outside_the_shared_subset_is_refused_at_its_keyword(pattern: str) -> None:
     assert refusal({"items": {"pattern": pattern}}) == ("unsupported_regex", "/items/pattern")
     escaped = pattern.replace("~", "~0").replace("/", "~1")
