@@ -303,7 +303,10 @@ class PatternParser:
 
 
 def _one(code_point: int) -> Characters:
-    return Characters(ranges=((code_point, code_point),))
+    return _ASCII[code_point] if code_point < len(_ASCII) else Characters(ranges=((code_point, code_point),))
+
+
+_ASCII: Final = [Characters(ranges=((code_point, code_point),)) for code_point in range(128)]
 
 
 def _is_single(characters: Characters) -> bool:

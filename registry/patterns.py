@@ -5,6 +5,7 @@ The compiler and the validator both take their pattern from here, so that they c
 verdict. RE2 itself refuses repeats whose product is above 1,000.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from registry.errors import UnsupportedPatternError
@@ -57,7 +58,9 @@ def bounded_tree(pattern: str) -> PatternNode:
     return _bounded(pattern)
 
 
+@lru_cache(maxsize=1)
 def _bounded(pattern: str) -> PatternNode:
+    # The last one is kept: whoever asks for a pattern's language has just asked for its program.
     node, profile = parse_pattern(pattern)
     if profile.depth > MAX_PATTERN_DEPTH:
         raise UnsupportedPatternError(reason=f"groups are nested more than {MAX_PATTERN_DEPTH} deep", position=0)
