@@ -25,6 +25,7 @@ from gateway.validation.verdict import Invalid, Unjudged, Valid
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import GOVERNED, UNLIMITED
 from policy.rejection import Rejection, RejectionCode
+from policy.text_bounds import TextBounds
 from registry.algebra.keyword_formulas import KeywordFormulas
 from registry.algebra.terms import Terms, UnreadableContractError
 from registry.algebra.truth import Truth, format_not_known
@@ -37,7 +38,6 @@ from tests.differential.repeated_names import declared_names, repeated_names
 from tests.differential.text_limits import is_within
 
 STRICT: Final = EnforcementPolicy()
-CHECKED: Final = EnforcementPolicy(allow_checked_after=True)
 LIMITS: Final = replace(UNLIMITED, expansion=GOVERNED.expansion)
 """No limit on what may be asked, but on what an answer may cost: about two seconds."""
 _SETTLED: Final = frozenset({KeywordStatus.ENFORCED, KeywordStatus.ANNOTATION})
@@ -56,6 +56,7 @@ class ContractQuestions:
         judge: Judge,
         values: list[JsonValue],
         examined: Examined,
+        bounds: TextBounds,
     ) -> None:
         self._tokenizer = tokenizer
         self._source = source
@@ -65,7 +66,9 @@ class ContractQuestions:
         self._forms: dict[EnforcementPolicy, SchemaForm | Refused] = {}
         self._spellers: dict[EnforcementPolicy, Speller] = {}
         self._is_of_form = False
-        self._bounds = bounds_for(contract.schema, STRICT.bounds)
+        self.strict = replace(STRICT, bounds=bounds)
+        self.checked = replace(self.strict, allow_checked_after=True)
+        self._bounds = bounds_for(contract.schema, bounds)
         self.examined = examined
         self._verdicts = [judge.judge_value(value) for value in values]
         for verdict in self._verdicts:
@@ -91,13 +94,13 @@ class ContractQuestions:
     @property
     def has_inabilities(self) -> bool:
         """Whether the form is refused, but for nothing that a policy could not leave to the validator."""
-        form = self._form(STRICT)
+        form = self._form(self.strict)
         codes = {rejection.code for rejection in form.rejections} if isinstance(form, Refused) else set()
         return codes == {RejectionCode.UNSUPPORTED_KEYWORD}
 
     def product(self) -> LLMatcher | None:
         """The engine on the grammar that the product makes under the strict policy."""
-        policy = STRICT
+        policy = self.strict
         compiled = compile_contract(
             "json_schema", self._contract.text, tokenizer=self._tokenizer, policy=policy, limits=LIMITS
         )
@@ -193,8 +196,8 @@ class ContractQuestions:
 
     def ask_speller(self) -> None:
         """Form, algebra and validator: three judges of each value, none of whom knows a grammar."""
-        self._form(STRICT)
-        speller = self._spellers.get(STRICT)
+        self._form(self.strict)
+        speller = self._spellers.get(self.strict)
         if speller is None:
             return
         terms = Terms()

@@ -9,12 +9,13 @@ from compiler_pool.tokenizer import BoundTokenizer
 from gateway.validation.judge import Judge
 from gateway.validation.verdict import Unjudged
 from policy.rejection import Rejection
+from policy.text_bounds import UNBOUNDED, TextBounds
 from registry.contract import JsonValue
 from registry.errors import ContractRejectedError
 from registry.json_schema import read_json_schema
 from registry.parsing import parse_json
 from registry.text import canonical_json
-from tests.differential.contract_questions import CHECKED, LIMITS, STRICT, ContractQuestions, exists
+from tests.differential.contract_questions import LIMITS, STRICT, ContractQuestions, exists
 from tests.differential.findings import Examined
 from tests.differential.walking import Ended, Stuck, Unfinished, Walker
 
@@ -30,8 +31,10 @@ class Examiner:
         self._num_walks = num_walks
         self._paths = paths
 
-    def examine(self, schema: JsonValue, values: Sequence[JsonValue], *, seed: int) -> Examined:
-        """Everything there is to ask of one schema."""
+    def examine(
+        self, schema: JsonValue, values: Sequence[JsonValue], *, seed: int, bounds: TextBounds = UNBOUNDED
+    ) -> Examined:
+        """Everything there is to ask of one schema, for texts within a policy's bounds."""
         examined = Examined()
         try:
             contract = read_json_schema(schema, limits=LIMITS.contract, policy=STRICT)
@@ -49,26 +52,27 @@ class Examiner:
             judge=judge,
             values=[_read(value) for value in values],
             examined=examined,
+            bounds=bounds,
         )
         for path in self._paths:
-            matcher = one.product() if path == "product" else one.of_form(STRICT)
+            matcher = one.product() if path == "product" else one.of_form(one.strict)
             if matcher is None:
                 self._checked(one, path)
                 continue
             examined.counts[f"{path} accepted"] += 1
             if path == "form" and "product" in self._paths and one.is_same_grammar:
                 continue
-            one.ask_all(matcher, path, STRICT)
+            one.ask_all(matcher, path, one.strict)
             self._walk(one, matcher, path, seed)
         one.ask_speller()
         return examined
 
     def _checked(self, one: ContractQuestions, path: str) -> None:
         """What is refused under strict may be let through for the validator to check; then it is only wider."""
-        matcher = one.of_form(CHECKED) if path == "form" and one.has_inabilities else None
+        matcher = one.of_form(one.checked) if path == "form" and one.has_inabilities else None
         if matcher is not None:
             one.examined.counts[f"{path} accepted under checked"] += 1
-            one.ask_all(matcher, path, CHECKED)
+            one.ask_all(matcher, path, one.checked)
 
     def _walk(self, one: ContractQuestions, matcher: LLMatcher, path: str, seed: int) -> None:
         for at in range(self._num_walks):

@@ -13,11 +13,13 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
 from gateway.validation.worker import MAX_FRAMES
+from policy.text_bounds import TextBounds
 from registry.contract import JsonValue
 from registry.text import canonical_json
 from tests.compiler_pool.tiny_tokenizer import write_tokenizer
@@ -26,6 +28,7 @@ from tests.differential.examination import Examiner
 from tests.differential.findings import Examined
 from tests.differential.schemas import drawn_schema
 from tests.differential.shrinking import shrunk
+from tests.differential.text_limits import drawn_bounds
 from tests.differential.values import ValueMaker
 
 MAX_CPU_SECONDS: Final = 10.0
@@ -41,12 +44,23 @@ def tokenizer_at(path: Path | None) -> BoundTokenizer:
         return load_tokenizer(write_tokenizer(Path(directory) / "tokenizer.json"))
 
 
-def case(seed: int, number: int) -> tuple[JsonValue, list[JsonValue], int]:
-    """The schema of that number, its values, and the seed of its walks."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is examined under one number."""
+
+    schema: JsonValue
+    values: list[JsonValue]
+    bounds: TextBounds
+    own_seed: int
+
+
+def case(seed: int, number: int) -> Case:
+    """The schema of that number with its values and bounds; `own_seed` is that of its walks."""
     own = seed * 10_000_000 + number
     draw = random.Random(own)
     schema = drawn_schema(draw)
-    return schema, ValueMaker(draw, schema).values(_NUM_VALUES), own
+    values = ValueMaker(draw, schema).values(_NUM_VALUES)
+    return Case(schema=schema, values=values, bounds=drawn_bounds(draw), own_seed=own)
 
 
 def _start(arguments: argparse.Namespace) -> Callable[[int], Examined]:
@@ -54,21 +68,20 @@ def _start(arguments: argparse.Namespace) -> Callable[[int], Examined]:
     examiner = Examiner(tokenizer_at(arguments.tokenizer), num_walks=arguments.walks, paths=paths)
 
     def examine(number: int) -> Examined:
-        schema, values, own = case(arguments.seed, number)
-        return _examined(examiner, schema, values, own)
+        return examined(examiner, case(arguments.seed, number))
 
     return examine
 
 
-def _examined(examiner: Examiner, schema: JsonValue, values: list[JsonValue], own: int) -> Examined:
-    """Whatever is raised is a finding."""
+def examined(examiner: Examiner, of: Case) -> Examined:
+    """What comes of a case; whatever is raised is a finding."""
     try:
-        return examiner.examine(schema, values, seed=own)
+        return examiner.examine(of.schema, of.values, seed=of.own_seed, bounds=of.bounds)
     except Exception as error:
-        examined = Examined()
+        raised = Examined()
         last = "; ".join(line.strip() for line in traceback.format_exc().splitlines()[-4:])
-        examined.find(f"crash {type(error).__name__}", "any", last)
-        return examined
+        raised.find(f"crash {type(error).__name__}", "any", last)
+        return raised
 
 
 def main() -> int:
@@ -96,17 +109,17 @@ def main() -> int:
         lambda: _start(arguments), list(numbers), jobs=arguments.jobs, cpu_seconds=arguments.seconds
     ):
         if isinstance(outcome, Died):
-            examined = Examined()
-            examined.find(outcome.why, "any", "")
+            result = Examined()
+            result.find(outcome.why, "any", "")
         else:
-            examined = outcome
-        counts.update(examined.counts)
+            result = outcome
+        counts.update(result.counts)
         counts["schemas"] += 1
         if counts["schemas"] % 1000 == 0:
             print(f"-- {counts['schemas']} in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
         if time.monotonic() - started > 60 * arguments.minutes:
             break
-        for one in examined.findings:
+        for one in result.findings:
             found[f"{one.path}: {one.kind}"] += 1
             print(json.dumps([number, one.path, one.kind, one.detail], ensure_ascii=False), flush=True)
     for title, counter in (("counts", counts), ("findings", found)):
@@ -118,25 +131,27 @@ def main() -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     sys.setrecursionlimit(MAX_FRAMES)
-    schema, values, own = case(arguments.seed, arguments.only)
+    shown = case(arguments.seed, arguments.only)
     paths = ("product", "form") if arguments.path == "both" else (arguments.path,)
     examiner = Examiner(tokenizer_at(arguments.tokenizer), num_walks=arguments.walks, paths=paths)
-    examined = _examined(examiner, schema, values, own)
-    if arguments.least and examined.findings:
-        kinds = {(one.kind, one.path) for one in examined.findings}
+    result = examined(examiner, shown)
+    if arguments.least and result.findings:
+        kinds = {(one.kind, one.path) for one in result.findings}
 
         def is_alike(schema: JsonValue, values: list[JsonValue]) -> bool:
-            again = _examined(examiner, schema, values, own)
+            again = examined(examiner, replace(shown, schema=schema, values=values))
             return any((one.kind, one.path) in kinds for one in again.findings)
 
-        schema, values = shrunk(schema, values, is_alike)
-        examined = _examined(examiner, schema, values, own)
+        schema, values = shrunk(shown.schema, shown.values, is_alike)
+        shown = replace(shown, schema=schema, values=values)
+        result = examined(examiner, shown)
         print(canonical_json(values))
-    print(canonical_json(schema))
-    for one in examined.findings:
+    print(canonical_json(shown.schema))
+    print(shown.bounds.spelling)
+    for one in result.findings:
         print(f"{one.path}: {one.kind}: {one.detail}")
-    print(dict(examined.counts))
-    return 1 if examined.findings else 0
+    print(dict(result.counts))
+    return 1 if result.findings else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 from compiler_pool.tokenizer import BoundTokenizer
 from registry.text import canonical_json
 from tests.differential.examination import Examiner
-from tests.differential.run import case, tokenizer_at
+from tests.differential.run import case, examined, tokenizer_at
 
 _SEED = 20
 _BATCH = 30
@@ -23,10 +23,10 @@ def test_whatever_is_generable_is_valid_and_the_other_way_round(first: int, toke
     examiner = Examiner(tokenizer, num_walks=3)
     counts: Counter[str] = Counter()
     for number in range(first, first + _BATCH):
-        schema, values, own = case(_SEED, number)
-        examined = examiner.examine(schema, values, seed=own)
-        assert examined.findings == [], f"schema {number}: {canonical_json(schema)}"
-        counts.update(examined.counts)
+        one = case(_SEED, number)
+        result = examined(examiner, one)
+        assert result.findings == [], f"schema {number}: {canonical_json(one.schema)}"
+        counts.update(result.counts)
     assert counts["form accepted"] > _BATCH // 3
     assert counts["product accepted"] > _BATCH // 3
     assert counts["valid values"] > _BATCH

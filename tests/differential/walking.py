@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from compiler_pool.tokenizer import BoundTokenizer
 
 _INSIDE: Final = (b'"',)
-_OUTSIDE: Final = (b"}", b"]", b":", b"0", b'""', b'"', b"null", b"true", b"{}", b"[]", b"{", b"[", b",")
+_OUTSIDE: Final = (b"}", b"]", b":", b"0", b'""', b'"', b"null", b"true", b"1", b"{}", b"[]", b"{", b"[", b",")
 """What closes soonest first, in a string and outside of one."""
 _EASE: Final = 0.3
 _HASTE: Final = 0.8
@@ -92,7 +92,10 @@ class Walker:
             return None
         closers = self._inside if _is_in_string(text) else self._outside
         allowed = closers[bits[closers]]
-        return int(allowed[0 if is_late else draw.randrange(len(allowed))]) if len(allowed) else None
+        if not len(allowed):
+            return None
+        is_soonest = is_late and draw.random() < _HASTE
+        return int(allowed[0 if is_soonest else draw.randrange(len(allowed))])
 
     def _any(self, bits: NDArray[np.bool_], draw: random.Random) -> int | None:
         allowed = np.flatnonzero(bits & self._plain)
