@@ -1,7 +1,6 @@
 """The values of a goal one by one, where they are few: constants, booleans, null, some numbers, strings and arrays."""
 
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from fractions import Fraction
 from itertools import islice, product
 from math import prod
@@ -12,6 +11,7 @@ from compiler_pool.form.cases import listed_values
 from compiler_pool.form.languages import NO_STRING, Among
 from compiler_pool.form.making import Goal, Making
 from compiler_pool.form.number_sets import NumberRange, members, num_members
+from compiler_pool.form.number_texts import decimal_of
 from compiler_pool.form.numbers import number_set
 from compiler_pool.form.strings import pattern_language, string_language
 from registry.algebra.formulas import (
@@ -167,7 +167,7 @@ def _numbers(flat: Formula, making: Making, at_most: int) -> Iterable[JsonValue]
     for part in number_set(flat, charge).parts:
         if num_members(part, charge, at_most=at_most) is None:
             return None
-        values += [_number(value) for value in islice(_members(part, making), at_most + 1)]
+        values += [decimal_of(value) for value in islice(_members(part, making), at_most + 1)]
         if len(values) > at_most:
             return None
     return values
@@ -175,13 +175,3 @@ def _numbers(flat: Formula, making: Making, at_most: int) -> Iterable[JsonValue]
 
 def _members(part: NumberRange, making: Making) -> Iterator[Fraction]:
     return iter([part.point]) if part.point is not None else members(part, making.spending.step)
-
-
-def _number(value: Fraction) -> JsonValue:
-    """The value as a number of JSON: its denominator has no other prime factors than 2 and 5."""
-    if value.denominator == 1:
-        return value.numerator
-    digits = 0
-    while (value * 10**digits).denominator != 1:
-        digits += 1
-    return Decimal((value * 10**digits).numerator).scaleb(-digits)

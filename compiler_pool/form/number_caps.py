@@ -3,8 +3,8 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from compiler_pool.form.number_sets import NumberRange, is_empty_range, tidied
-from compiler_pool.form.number_texts import Spelling, digits_of, num_decimals
+from compiler_pool.form.number_sets import NumberRange, intersection, is_empty_range, tidied
+from compiler_pool.form.number_texts import MAX_TEXT_DIGITS, Spelling, digits_of, num_decimals
 
 
 def is_of_integers(part: NumberRange) -> bool:
@@ -28,6 +28,30 @@ def capped(part: NumberRange, max_digits: int | None) -> NumberRange:
         num_digits = max(num_digits, longest + 2 + len(part.avoided_steps))
     ended = _ending(part, num_digits)
     return ended if ended is not None else _ending(part, num_digits + 1) or part
+
+
+def has_short_text(part: NumberRange) -> bool:
+    """Whether some number of the range has a text that readers take. Near the limit it may be denied wrongly."""
+    nearest = min((abs(bound) for bound in (part.low, part.high) if bound is not None), default=Fraction(0))
+    num_whole = 1 if part.spans(Fraction(0)) else _num_whole(nearest)
+    if max(map(_num_places, (part.low, part.high, part.step))) < MAX_TEXT_DIGITS // 4:
+        return True
+    return any(_has_text(part, digits) for digits in (num_whole, num_whole + 1))
+
+
+def _has_text(part: NumberRange, num_whole: int) -> bool:
+    if num_whole > MAX_TEXT_DIGITS:
+        return False
+    limit = Fraction(10**num_whole)
+    short = NumberRange(low=-limit, is_low_open=True, high=limit, is_high_open=True)
+    return not is_empty_range(
+        intersection(part, replace(short, step=Fraction(1, 10 ** (MAX_TEXT_DIGITS - num_whole)))), _uncharged
+    )
+
+
+def _num_places(value: Fraction | None) -> int:
+    """Digits, on the side of the point with more of them."""
+    return 0 if value is None else max(_num_whole(value), num_decimals(value))
 
 
 def spelling_of(part: NumberRange, max_digits: int | None, *, has_idle_zeros: bool) -> Spelling:

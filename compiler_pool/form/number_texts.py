@@ -1,9 +1,20 @@
-"""How numbers are written: every digit in its place, no exponent, no idle zeros, zero without a sign."""
+"""How numbers are written: every digit in its place, no exponent, no idle zeros, zero without a sign.
+
+A listed number of more digits than a reader takes has an exponent: `1e300`.
+"""
 
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
+from typing import Final
 
 from compiler_pool.form.number_sets import is_multiple
+from registry.parsing import MAX_NUMBER_DIGITS
+from registry.text import canonical_number
+
+_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+MAX_TEXT_DIGITS: Final = MAX_NUMBER_DIGITS
+"""Digits of one text that a reader takes, zeros included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +61,23 @@ def digits_of(value: Fraction) -> Digits:
     return Digits(whole=scaled[: len(scaled) - places], decimals=scaled[len(scaled) - places :])
 
 
+def listed_text(value: Fraction) -> str:
+    """The one text of a decimal number that is listed, not one of a range."""
+    digits = digits_of(abs(value))
+    is_short = len(digits.whole) + len(digits.decimals) <= MAX_TEXT_DIGITS
+    return number_text(value) if is_short else canonical_number(decimal_of(value))
+
+
+def decimal_of(value: Fraction) -> int | Decimal:
+    """The decimal number as JSON's values have it, exact: by itself `Decimal` rounds to 28 digits."""
+    if value.denominator == 1:
+        return value.numerator
+    places = num_decimals(value)
+    return Decimal(value.numerator * 10**places // value.denominator).scaleb(-places, _EXACT)
+
+
 def number_text(value: Fraction) -> str:
-    """The one text of a decimal number."""
+    """The text of a decimal number without an exponent."""
     return ("-" if value < 0 else "") + digits_of(abs(value)).text()
 
 

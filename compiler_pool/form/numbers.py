@@ -8,9 +8,11 @@ from typing import Final
 
 from compiler_pool.form.making import Making
 from compiler_pool.form.nodes import Literals, Node, Numbers
+from compiler_pool.form.number_caps import has_short_text
 from compiler_pool.form.number_sets import NumberRange, NumberSet, StepTooLongError
-from compiler_pool.form.number_texts import number_text
+from compiler_pool.form.number_texts import MAX_TEXT_DIGITS, listed_text
 from compiler_pool.form.number_unions import NumberUnion, joined, met
+from compiler_pool.form.spending import ExpansionSpentError
 from compiler_pool.form.steps import bearable
 from registry.algebra.formulas import TRUE, All, Any, AtLeast, AtMost, Formula, Multiple, OneOf
 
@@ -20,15 +22,18 @@ _EVERY: Final = NumberUnion(ranges=(NumberRange(),))
 def number_nodes(flat: Formula, making: Making) -> list[Node]:
     """The nodes of all numbers that satisfy a flat formula; none if there are none.
 
-    What no engine could write of it, steps that are too many to count on, is told to `making` and left out.
+    What no engine could write of it, steps that are too many to count on, is told to `making` and left out. Raises
+    `ExpansionSpentError`, also where no reader would take any number of a range.
     """
     values = bearable(_bearable_set(flat, making), making)
     points = [part.point for part in values.parts]
     if not values.parts:
         return []
+    if not all(point is not None or has_short_text(part) for point, part in zip(points, values.parts, strict=True)):
+        raise ExpansionSpentError("max_generated_digits", MAX_TEXT_DIGITS)
     if None in points:
         return [Numbers(values=values)]
-    return [Literals(texts=tuple(number_text(point) for point in points if point is not None))]
+    return [Literals(texts=tuple(listed_text(point) for point in points if point is not None))]
 
 
 def _bearable_set(flat: Formula, making: Making) -> NumberSet:

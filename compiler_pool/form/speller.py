@@ -21,6 +21,7 @@ from compiler_pool.form.nodes import (
     Numbers,
     Strings,
 )
+from compiler_pool.form.number_texts import listed_text
 from compiler_pool.form.running import LanguageRun
 from compiler_pool.form.spelling import spell_string
 from compiler_pool.form.spending import ExpansionSpending
@@ -93,8 +94,10 @@ class Speller:
                 if self._holds(contents, value):
                     yield spell_string(value)
             case Numbers(values=values), int() | Decimal():
-                if not isinstance(value, bool) and Fraction(value) in values:
-                    yield number_text(value)
+                exact = Fraction(value)
+                if not isinstance(value, bool) and exact in values:
+                    is_listed = any(part.point == exact for part in values.parts)
+                    yield listed_text(exact) if is_listed else number_text(value)
             case Items() as node, list():
                 yield from self._items(node, value)
             case ItemMachine() as machine, list():

@@ -12,7 +12,7 @@ from typing import Final
 from compiler_pool.form.digit_automata import DigitAutomaton
 from compiler_pool.form.number_caps import capped, spelling_of
 from compiler_pool.form.number_sets import NumberRange, NumberSet
-from compiler_pool.form.number_texts import number_text
+from compiler_pool.form.number_texts import listed_text, number_text
 from compiler_pool.form.step_expressions import step_expressions
 from compiler_pool.form.steps import StepWay, signed_automata, step_way
 from compiler_pool.lark.grammar import LarkRules
@@ -69,7 +69,7 @@ class _NumberWriting:
         thinned: list[str] = []
         for part in values.parts:
             if part.point is not None:
-                plain.append(_escaped(number_text(part.point)))
+                plain.append(_escaped(listed_text(part.point)))
             elif part == NumberRange():
                 plain.append(self._any_number())
             else:

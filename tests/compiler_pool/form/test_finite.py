@@ -37,6 +37,10 @@ def listed(*schemas: str, at_most: int = 8) -> set[str] | None:
         ('{"type": "number", "multipleOf": 0.1, "minimum": 0.25, "maximum": 0.4}', {"0.3", "0.4"}),
         ('{"type": "number", "minimum": 2.5, "maximum": 2.5}', {"2.5"}),
         ('{"type": "number", "minimum": 3, "maximum": 2}', set()),
+        (
+            '{"type": "number", "enum": [1, 12345678901234567890123456789.125], "multipleOf": 0.125}',
+            {"1", "12345678901234567890123456789.125"},
+        ),
         ('{"type": "array", "maxItems": 0}', {"[]"}),
         ('{"type": "array", "maxItems": 1, "items": {"type": "null"}}', {"[]", "[null]"}),
         (

@@ -10,6 +10,7 @@ from compiler_pool.form.numbers import number_nodes, number_set
 from compiler_pool.form.spending import ExpansionSpentError
 from compiler_pool.form.steps import StepWay, step_way
 from registry.algebra.formulas import TRUE, All, Any, AtLeast, AtMost, Formula, Multiple, OneOf
+from registry.parsing import parse_json
 from tests.compiler_pool.form.number_making import NumberMaking
 
 _WHOLE = Multiple(step=Fraction(1), positive=True)
@@ -113,3 +114,42 @@ def test_what_cannot_be_counted_on_is_named_and_what_is_left_still_holds_every_n
     [node] = number_nodes(formula, making)
     assert making.said == ["multiples of 200006 have too many remainders to be counted on"]
     assert node == Numbers(values=_set(NumberRange(low=Fraction(0), step=Fraction(1))))
+
+
+@pytest.mark.parametrize("text", ["1e300", "-1e300", "1.5e-200", "1e128", "1234567890123456789e-160"])
+def test_a_listed_number_of_too_many_digits_has_an_exponent(text: str) -> None:
+    (node,) = number_nodes(OneOf(texts=(text, "7"), positive=True), NumberMaking())
+    assert isinstance(node, Literals)
+    read = {parse_json(each, max_bytes=999, max_nesting=1) for each in node.texts}
+    assert read == {parse_json(text, max_bytes=999, max_nesting=1), 7}
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        AtLeast(bound=Fraction(10**128), is_open=False),
+        AtMost(bound=Fraction(-(10**128)), is_open=False),
+        All(parts=(AtLeast(bound=Fraction(0), is_open=True), AtMost(bound=Fraction(1, 10**127), is_open=True))),
+        All(parts=(Multiple(step=Fraction(10**130), positive=True), OneOf(texts=("0",), positive=False))),
+    ],
+)
+def test_a_range_in_which_no_number_is_short_enough_to_be_read_is_refused_by_name(formula: Formula) -> None:
+    with pytest.raises(ExpansionSpentError) as raised:
+        number_nodes(formula, NumberMaking())
+    assert (raised.value.limit_name, raised.value.limit) == ("max_generated_digits", 128)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        AtLeast(bound=Fraction(10**127), is_open=False),
+        AtLeast(bound=Fraction(10**127 - 1), is_open=True),
+        AtMost(bound=Fraction(1, 10**300), is_open=True),
+        All(parts=(AtLeast(bound=Fraction(0), is_open=True), AtMost(bound=Fraction(1, 10**127), is_open=False))),
+        Multiple(step=Fraction(10**130), positive=True),
+        Multiple(step=Fraction(1, 10**200), positive=True),
+    ],
+)
+def test_a_range_with_a_number_that_can_be_read_is_taken(formula: Formula) -> None:
+    (node,) = number_nodes(formula, NumberMaking())
+    assert isinstance(node, Numbers)
