@@ -52,6 +52,8 @@ class ContractLimits:
     """`multipleOf: 2147483647` is 39 bytes and takes the engine over 20 s."""
     max_length: int
     """`maxLength`, `minLength`, in characters."""
+    max_required_length: int
+    """`minLength`: each character costs up to ten of the engine's lexer states, and all have to be generated."""
     max_items: int
     """`maxItems`, `minItems`."""
     max_row_cost: int
@@ -177,6 +179,7 @@ TENANT = LimitClass(
         max_number_digits=64,
         max_multiple_of=1_000,
         max_length=10_000,
+        max_required_length=4_000,
         max_items=10_000,
         max_row_cost=400,
         max_grammar_bytes=8 * 1024,
@@ -233,6 +236,7 @@ GOVERNED = LimitClass(
         max_number_digits=128,
         max_multiple_of=10_000,
         max_length=100_000,
+        max_required_length=8_000,
         max_items=100_000,
         max_row_cost=1_600,
         max_grammar_bytes=64 * 1024,
@@ -291,6 +295,7 @@ UNLIMITED = LimitClass(
         max_number_digits=128,
         max_multiple_of=1_000_000,
         max_length=10_000_000,
+        max_required_length=10_000_000,
         max_items=10_000_000,
         max_row_cost=1_000_000,
         max_grammar_bytes=_MIB,

@@ -92,6 +92,8 @@ def _number_measures(assertions: Mapping[str, JsonValue]) -> Iterator[_Measure]:
             continue
         if keyword in _LENGTHS:
             yield _Measure("max_length", value, keyword, "The length")
+            if keyword == "minLength":
+                yield _Measure("max_required_length", value, keyword, "The least length")
         elif keyword in _COUNTS:
             yield _Measure("max_items", value, keyword, "The number of items or members")
         elif keyword in _BOUNDS:

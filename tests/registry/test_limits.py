@@ -70,6 +70,7 @@ CASES: dict[str, tuple[int, Any, Any, str, int]] = {
     "max_number_digits": (3, {"maximum": 1.25, "minimum": 1234567}, {"maximum": 1.125}, "/maximum", 4),
     "max_multiple_of": (25, {"multipleOf": 0.25}, {"multipleOf": 26}, "/multipleOf", 26),
     "max_length": (5, {"maxLength": 5}, {"maxLength": 6}, "/maxLength", 6),
+    "max_required_length": (5, {"minLength": 5, "maxLength": 9}, {"minLength": 6}, "/minLength", 6),
     "max_items": (5, {"maxItems": 5}, {"maxItems": 6}, "/maxItems", 6),
     "max_row_cost": (6, {"properties": {"a": {}}, "anyOf": [{"type": "null"}, {}]},
                      {"properties": {"a": {}}, "anyOf": [{"type": "null"}, {}, {"minItems": 1}]}, "/properties", 7),

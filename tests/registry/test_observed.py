@@ -16,7 +16,7 @@ def test_every_limit_that_something_is_held_against_is_observed() -> None:
         {
             "type": "object",
             "properties": {
-                "code": {"type": "string", "pattern": "^([a-z]{2}){3}$", "maxLength": 6},
+                "code": {"type": "string", "pattern": "^([a-z]{2}){3}$", "minLength": 3, "maxLength": 6},
                 "step": {"type": "number", "multipleOf": 25, "maximum": 12},
                 "tags": {"type": "array", "items": {"enum": ["a", "bb"]}, "maxItems": 7},
                 "free": {"enum": [{"x": 1}]},
@@ -31,6 +31,7 @@ def test_every_limit_that_something_is_held_against_is_observed() -> None:
     of_schemas = {name for name in asdict(TENANT.contract) if not name.startswith("max_grammar_")} - {"max_tools"}
     assert set(observed) == of_schemas
     assert observed["max_length"] == 6
+    assert observed["max_required_length"] == 3
     assert observed["max_items"] == 7
     assert observed["max_multiple_of"] == 25
     assert observed["max_pattern_repeat_product"] == 6
