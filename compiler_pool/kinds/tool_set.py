@@ -10,7 +10,7 @@ from compiler_pool.kinds.embedding import Embedding
 from compiler_pool.kinds.texts import Repeated, TextGrammar, TextNode, Use, fixed, in_order, one_of
 from policy.rejection import Rejection, RejectionCode
 from registry.contract import JsonValue
-from registry.pointers import join
+from registry.pointers import join, tokens_of
 
 _ROOT: Final = "root"
 _CALL: Final = "call"
@@ -37,8 +37,17 @@ def _call(tool: JsonValue, pointer: str, embedding: Embedding) -> TextNode:
 
 
 def _of_objects(schema: JsonValue) -> JsonValue:
-    """The schema, for objects only: arguments are nothing else."""
-    return {**schema, "type": "object"} if isinstance(schema, dict) else {"type": "object"}
+    """The schema, for objects only: arguments are nothing else. A canonical reference has nothing beside it."""
+    if not isinstance(schema, dict):
+        return {"type": "object"}
+    if "$ref" not in schema:
+        return {**schema, "type": "object"}
+    definitions = schema["$defs"]
+    assert isinstance(definitions, dict)
+    referred = definitions[tokens_of(str(schema["$ref"]).removeprefix("#"))[-1]]
+    if isinstance(referred, dict) and referred.get("type") == "object":
+        return schema
+    return {"$defs": definitions, "allOf": [{"$ref": schema["$ref"]}], "type": "object"}
 
 
 def _input(form: JsonValue, pointer: str, embedding: Embedding) -> JsonValue:

@@ -70,3 +70,15 @@ def test_a_lark_grammar_for_a_custom_tool_is_refused_at_its_syntax() -> None:
     assert codes("tool_set", [{"type": "custom", "name": "c", "format": form}]) == [
         ("unsupported_value", "/0/format/syntax")
     ]
+
+
+def test_arguments_may_hold_others_like_themselves() -> None:
+    members: Any = {"properties": {"next": {"$ref": "#"}}, "additionalProperties": False}
+    calls = [f'{{"name":"f","arguments":{each}}}' for each in ("{}", '{"next":{}}', '{"next":{"next":{}}}')]
+    null_calls = [f'{{"name":"f","arguments":{each}}}' for each in ("null", '{"next":null}')]
+    objects = Generation("tool_set", [{"type": "function", "name": "f", "parameters": {"type": "object", **members}}])
+    assert [objects.generates(call) for call in calls + null_calls] == [True, True, True, False, False]
+    kinds: Any = {"type": ["object", "null"], **members}
+    perhaps = Generation("tool_set", [{"type": "function", "name": "f", "parameters": kinds}])
+    assert [perhaps.generates(call) for call in calls + null_calls] == [True, True, True, False, True]
+    assert objects.disagreements(calls + null_calls) == perhaps.disagreements(calls + null_calls) == []
