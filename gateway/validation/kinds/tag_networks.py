@@ -73,7 +73,7 @@ class _Building:
             case "tag":
                 inside = self._networks.state()
                 self._scan(Fixed(text=str(members["begin"])), source, inside)
-                self._inside(members, inside, target)
+                self._inside(members, inside, target, after)
             case "triggered_tags":
                 self._triggered(members, source, target, after)
             case kind:
@@ -82,12 +82,11 @@ class _Building:
     def _scan(self, terminal: Terminal, source: int, target: int) -> None:
         self._networks.step(source, Scan(terminal=terminal, target=target))
 
-    def _inside(self, tag: dict[str, JsonValue], source: int, target: int) -> None:
+    def _inside(self, tag: dict[str, JsonValue], source: int, target: int, after: After | None) -> None:
         """Content and end."""
-        end = tag["end"]
-        ends = tuple(map(str, end)) if isinstance(end, list) else (str(end),)
+        ends = _ends(tag)
         closing = self._networks.state()
-        self.format(tag["content"], source, closing, _UNKNOWN if "" in ends else After(marks=ends, is_open=False))
+        self.format(tag["content"], source, closing, _any_beginning([_fixed(end, after) for end in ends]))
         self._scan(InAny(parts=tuple(Fixed(text=text) for text in ends)), closing, target)
 
     def _sequence(self, elements: list[JsonValue], source: int, target: int, after: After | None) -> None:
@@ -120,6 +119,7 @@ class _Building:
         is_last = members.get("stop_after_first") is True
         loop, closed = self._networks.state(), self._networks.state()
         marks = triggers if after is None else tuple(dict.fromkeys((*triggers, *after.marks)))
+        after_tags = after if is_last else _UNKNOWN
         for tag in map(_members, _list(members["tags"])):
             begin = str(tag["begin"])
             trigger = next(trigger for trigger in triggers if begin.startswith(trigger))
@@ -129,7 +129,7 @@ class _Building:
             self._scan(Fixed(text=begin), at_begin, inside)
             if members.get("at_least_one") is True:
                 self._scan(Fixed(text=begin), source, inside)
-            self._inside(tag, inside, closed)
+            self._inside(tag, inside, closed, after_tags)
         for text in _free_texts(triggers, after, excluded, None):
             self._scan(text, loop, target)
         self._networks.free(closed, target if is_last else loop)
@@ -154,8 +154,11 @@ def _beginning(value: JsonValue, after: After | None) -> After | None:
     match members.get("type"):
         case "const_string":
             return _fixed(str(members["value"]), after)
-        case "tag":
+        case "tag" if members["begin"]:
             return _fixed(str(members["begin"]), None)
+        case "tag":
+            inside = _any_beginning([_fixed(end, after) for end in _ends(members)])
+            return _beginning(members["content"], inside)
         case "or":
             return _any_beginning([_beginning(element, after) for element in _list(members["elements"])])
         case "sequence":
@@ -170,6 +173,11 @@ def _beginning(value: JsonValue, after: After | None) -> After | None:
             return _any_beginning([_fixed(begin, None) for begin in begins])
         case _:
             return _UNKNOWN
+
+
+def _ends(tag: dict[str, JsonValue]) -> tuple[str, ...]:
+    end = tag["end"]
+    return tuple(map(str, end)) if isinstance(end, list) else (str(end),)
 
 
 def _fixed(text: str, after: After | None) -> After | None:

@@ -18,6 +18,13 @@ TAGS: JsonValue = {
 }
 
 
+ANY: JsonValue = {"type": "any_text"}
+
+
+def tag(begin: str, content: JsonValue, end: JsonValue) -> JsonValue:
+    return {"type": "tag", "begin": begin, "content": content, "end": end}
+
+
 def verdict(kind: str, value: JsonValue, document: bytes) -> Verdict:
     contract = read_contract(ContractKind(kind), value, limits=UNLIMITED.contract, policy=EnforcementPolicy())
     judge = prepare_judge(contract.kind, contract.text)
@@ -113,6 +120,51 @@ def test_free_text_ends_at_the_first_mark_and_holds_none_that_is_excluded() -> N
         "(a": False,
     }.items():
         assert isinstance(verdict("structural_tag", contract, text.encode()), Valid) is is_valid, text
+
+
+@pytest.mark.parametrize(
+    ("tree", "valid", "invalid"),
+    [
+        (tag("{", tag("a", ANY, ""), ">"), ["{a>", "{ab>"], ["{a>b>", "{a>>"]),
+        (
+            {"type": "sequence", "elements": [ANY, tag("", {"type": "const_string", "value": "x"}, ">")]},
+            ["ax>"],
+            ["xx>"],
+        ),
+        (
+            {
+                "type": "triggered_tags",
+                "triggers": ["<"],
+                "tags": [tag("<", ANY, "")],
+                "stop_after_first": True,
+            },
+            ["a<b", "a<", "a"],
+            [],
+        ),
+        (
+            {
+                "type": "sequence",
+                "elements": [
+                    {
+                        "type": "triggered_tags",
+                        "triggers": ["<"],
+                        "tags": [tag("<", ANY, "")],
+                        "stop_after_first": True,
+                    },
+                    {"type": "const_string", "value": "!"},
+                ],
+            },
+            ["a<b!", "a!"],
+            ["a<b!!", "a!<!"],
+        ),
+    ],
+)
+def test_a_tag_without_begin_or_end_begins_or_ends_as_what_stands_there(
+    tree: JsonValue, valid: list[str], invalid: list[str]
+) -> None:
+    contract: JsonValue = {"type": "structural_tag", "format": tree}
+    for text in (*valid, *invalid):
+        assert isinstance(verdict("structural_tag", contract, text.encode()), Valid) is (text in valid), text
 
 
 def test_a_job_says_its_kind() -> None:
