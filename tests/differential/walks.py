@@ -35,8 +35,8 @@ from tests.differential.run import tokenizer_at
 from tests.differential.walking import Ended, Stuck, Unfinished, Walker
 
 POLICY: Final = EnforcementPolicy(unknown_keyword=Unknown.ANNOTATION, unknown_format=Unknown.ANNOTATION)
-_MAX_TOKENS: Final = 4_000
-_HURRY_AFTER: Final = 80
+_MAX_TOKENS: Final = 1_000
+_HURRY_AFTER: Final = 40
 _CPU_SECONDS: Final = 120.0
 
 
