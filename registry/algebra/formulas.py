@@ -1,9 +1,10 @@
 """What a value of one JSON type must satisfy, as formulas: closed under negation, so that "refused" is one too."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
+from registry.algebra.shared_parts import SharedParts
 from registry.algebra.terms import TermId
 
 
@@ -232,41 +233,26 @@ ObjectAtom: TypeAlias = Has | MembersAtLeast | MembersAtMost | EachMember | Some
 Atom: TypeAlias = NumberAtom | StringAtom | ArrayAtom | ObjectAtom | OneOf | Unsettled
 
 
-# What a look-up needs is worked out once for each formula: parts are shared by many wholes, and a walk through all of
-# a whole at each look-up would take the number of ways to its leaves. A fraction's own number is dear as well.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class All:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class All(SharedParts):
     """All parts hold."""
 
     parts: "tuple[Formula, ...]"
-    _key: int | None = field(default=None, init=False, compare=False, repr=False)
-
-    def __hash__(self) -> int:
-        return _kept_key(self, self.parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Any:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Any(SharedParts):
     """Some part holds."""
 
     parts: "tuple[Formula, ...]"
-    _key: int | None = field(default=None, init=False, compare=False, repr=False)
-
-    def __hash__(self) -> int:
-        return _kept_key(self, self.parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cases:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cases(SharedParts):
     """Exactly one guard holds for any value, and the formula beside it does too."""
 
+    PARTS: ClassVar[str] = "cases"
     cases: "tuple[tuple[Formula, Formula], ...]"
-    _key: int | None = field(default=None, init=False, compare=False, repr=False)
-
-    def __hash__(self) -> int:
-        return _kept_key(self, self.cases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,15 +264,6 @@ class ExactlyOne:
 
 
 Formula: TypeAlias = Wants | Atom | All | Any | Cases | ExactlyOne
-
-
-def _kept_key(formula: All | Any | Cases, parts: object) -> int:
-    key = formula._key  # noqa: SLF001 - theirs, and kept here once for all three
-    if key is None:
-        key = hash((type(formula), parts))
-        object.__setattr__(formula, "_key", key)
-    return key
-
 
 TRUE: Final = All(parts=())
 FALSE: Final = Any(parts=())

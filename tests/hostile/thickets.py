@@ -18,6 +18,7 @@ def hostile_thickets() -> Iterator[Hostile]:
     yield from _alternations()
     yield from _graphs()
     yield from _unevaluated()
+    yield from _mirrors()
 
 
 def _far_apart() -> Iterator[Hostile]:
@@ -303,3 +304,45 @@ def _unevaluated_tower(depth: int) -> Any:
             "unevaluatedProperties": {"type": "integer"},
         }
     return built
+
+
+def _mirrors() -> Iterator[Hostile]:
+    """Each subschema stands in the one before it as it is and turned round: they double as texts, not as graphs."""
+
+    def parity(count: int, *, is_flat: bool) -> Any:
+        definitions: dict[str, Any] = {f"d{count}": True if is_flat else {"required": ["z"]}}
+        for at in range(count):
+            inner = {"$ref": f"#/$defs/d{at + 1}"}
+            definitions[f"d{at}"] = {"if": {"required": [f"a{at}"]}, "then": inner, "else": {"not": inner}}
+        return {"$ref": "#/$defs/d0", "$defs": definitions}
+
+    yield thicket("the parity of 6 members", lambda: parity(6, is_flat=False))
+    yield thicket("the parity of 14 members", lambda: parity(14, is_flat=False))
+    yield thicket("the parity of 9 members, of which nothing is left", lambda: parity(9, is_flat=True), NONE)
+    yield thicket(
+        "exactly one of what is exactly one of what is",
+        lambda: {
+            "$ref": "#/$defs/d0",
+            "$defs": {
+                **{f"d{at}": {"oneOf": [{"$ref": f"#/$defs/d{at + 1}"}, {"required": [f"a{at}"]}]} for at in range(13)},
+                "d13": {"required": ["z"]},
+            },
+        },
+    )
+    yield thicket(
+        "unevaluated members of 9 levels that refer to each other",
+        lambda: {
+            "$ref": "#/$defs/d0",
+            "$defs": {
+                **{
+                    f"d{at}": {
+                        "anyOf": [{"$ref": f"#/$defs/d{at + 1}"}, {"patternProperties": {f"^p{at}": True}}],
+                        "unevaluatedProperties": {"type": "integer"},
+                    }
+                    for at in range(9)
+                },
+                "d9": {"properties": {"z": True}},
+            },
+        },
+        NONE,
+    )
