@@ -31,9 +31,10 @@ _EXIT_FAULT = 70
 _QUICK_SECONDS = 0.05
 """Of CPU time, after which a job is a long one. Of real contracts 97 in 100 take less."""
 _WATCH_SECONDS = 0.02
-_LONG_NICENESS = 10
-"""Of long jobs: a tenth of a quick one's share of a processor. Where processors are few, others' quick jobs and the
-service then go on as though the long one were not there; where nobody else wants one, it loses nothing."""
+_LONG_NICENESS = 5
+"""Of long jobs: a third of a quick one's share of a processor. Where processors are few, others' quick jobs and the
+service go on nearly as though the long one were not there; where nobody else wants one, it loses nothing. Yielding more
+would leave honest long jobs to their wall limit on a machine that is busy with other things."""
 
 
 def main(arguments: list[str]) -> NoReturn:

@@ -39,7 +39,7 @@ async def test_a_job_is_answered_and_its_cost_is_told() -> None:
     assert outcome.wall_seconds > 0
 
 
-@pytest.mark.parametrize(("seconds", "job_niceness"), [(b"0.0", 0), (b"0.3", 10)])
+@pytest.mark.parametrize(("seconds", "job_niceness"), [(b"0.0", 0), (b"0.3", 5)])
 async def test_only_a_job_that_is_not_soon_done_yields_the_processor_to_others(
     seconds: bytes, job_niceness: int
 ) -> None:
