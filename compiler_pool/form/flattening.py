@@ -5,6 +5,7 @@ therefore be put down as true, and only ever widens it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import combinations
 from typing import Final
 
 from compiler_pool.form.apartness import Apartness
@@ -60,6 +61,8 @@ _OWN_OPPOSITES: Final = frozenset(
     {Wants, Multiple, Matches, InFormat, OneOf, Unique, Has, Unsettled, ExactlyOne, Cases}
 )
 """Kinds that are denied by their own."""
+_OPENED: Final = frozenset({Wants, All, Any, Cases, ExactlyOne, OneOf})
+"""Kinds that are not flat as they are."""
 
 
 def every(parts: Iterable[Formula]) -> Formula:
@@ -140,12 +143,18 @@ class _Opening:
     def all_of(self, formulas: Iterable[Formula]) -> Formula:
         """The conjunction; what comes after a part that never holds is not opened."""
         parts: list[Formula] = []
+        num_flat = 0
         for formula in formulas:
-            part = self._open(formula)
+            if type(formula) in _OPENED:
+                part = self._open(formula)
+            else:
+                part = formula
+                num_flat += 1
             if part == FALSE:
                 return FALSE
             parts.append(part)
-        return every(parts)
+        self._shared.spending.step(num_flat)
+        return parts[0] if len(parts) == 1 else every(parts)
 
     def _open(self, formula: Formula) -> Formula:
         self._shared.spending.step()
@@ -198,15 +207,12 @@ class _Opening:
 
     def _exactly_one(self, terms: tuple[TermId, ...]) -> Formula:
         able = self._able(terms)
-        parts: list[Formula] = []
-        for at, (term, opened) in able.items():
-            others = [
-                Wants(term=other, positive=False)
-                for place, (other, _) in able.items()
-                if place != at and not self._are_apart(term, other)
-            ]
-            parts.append(every((opened, self.all_of(others))))
-        return some(parts)
+        others: dict[int, list[Wants]] = {at: [] for at in able}
+        for (at, (term, _)), (place, (other, _)) in combinations(able.items(), 2):
+            if not self._are_apart(term, other):
+                others[at].append(Wants(term=other, positive=False))
+                others[place].append(Wants(term=term, positive=False))
+        return some([every((opened, self.all_of(others[at]))) for at, (_, opened) in able.items()])
 
     def _none_or_several(self, terms: tuple[TermId, ...]) -> Formula:
         able = list(self._able(terms).values())

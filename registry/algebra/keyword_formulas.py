@@ -107,9 +107,12 @@ class KeywordFormulas:
         term = self._terms[number]
         if term.allows_nothing:
             return FALSE
-        parts = [part for part in self._parts(number, term, json_type) if part != TRUE]
-        if FALSE in parts:
-            return FALSE
+        parts: list[Formula] = []
+        for part in self._parts(number, term, json_type):
+            if isinstance(part, Any) and part == FALSE:
+                return FALSE
+            if not (isinstance(part, All) and part == TRUE):
+                parts.append(part)
         return parts[0] if len(parts) == 1 else All(parts=tuple(parts))
 
     def _parts(self, number: TermId, term: Term, json_type: JsonType) -> Iterator[Formula]:

@@ -55,6 +55,8 @@ class Terms:
     def __init__(self) -> None:
         self._terms: list[Term] = []
         self._known: dict[object, TermId] = {}
+        self._num_filed = 0
+        """Terms that are in `_known`; those that were read are put there once another one is added."""
 
     def __getitem__(self, number: TermId) -> Term:
         return self._terms[number]
@@ -64,10 +66,14 @@ class Terms:
 
     def add(self, term: Term) -> TermId:
         """The number of a term, old or new."""
+        for number in range(self._num_filed, len(self._terms)):
+            old = self._terms[number]
+            self._known[_key(old, old.children)] = TermId(number)
         key = _key(term, term.children)
         if key not in self._known:
             self._known[key] = TermId(len(self._terms))
             self._terms.append(term)
+        self._num_filed = len(self._terms)
         return self._known[key]
 
     def constant(self, values: list[JsonValue]) -> TermId:
@@ -94,7 +100,6 @@ class Terms:
                     for keyword, targets in raw.children.items()
                 }
                 term = Term(allows_nothing=raw.allows_nothing, assertions=raw.assertions, children=children)
-                self._known[_key(term, children)] = TermId(len(self._terms))
                 self._terms.append(term)
         return [TermId(classes[root]) for root in roots]
 
