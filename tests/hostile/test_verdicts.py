@@ -14,6 +14,7 @@ MAX_RESIDENT_BYTES = 256 * 1024 * 1024
 """Of a worker with a small tokenizer; its cap is a gibibyte above what it holds when idle."""
 
 
+@pytest.mark.timeout(900)  # half a minute of CPU time, on a machine that may be busy
 @pytest.mark.parametrize("limits", [TENANT, GOVERNED], ids=lambda limits: limits.name)
 async def test_every_contract_ends_in_a_right_verdict_and_kills_nothing(limits: LimitClass, tmp_path: Path) -> None:
     tokenizer = write_tokenizer(tmp_path / "tiny.json")
