@@ -26,6 +26,7 @@ from registry.kinds.grammar import (
 from registry.kinds.lark_rules import START
 from registry.kinds.lark_text import LarkWriter
 from registry.kinds.rereading import lark_definitions
+from registry.kinds.rust_sets import with_rust_sets
 
 
 def lark_rules(
@@ -130,7 +131,7 @@ class _Pruning:
                 alone = Alternative(conjuncts=((item,),))
                 return None if self._terminals.is_empty(alone) else item
             case Expression(node=node):
-                return None if matches_nothing(node) else item
+                return None if matches_nothing(with_rust_sets(node)) else item
             case Reference(name=name):
                 return item if name in self._known else None
             case Group(alternatives=alternatives):

@@ -20,6 +20,7 @@ from registry.kinds.grammar import (
     Repetition,
     Substring,
 )
+from registry.kinds.rust_sets import with_rust_sets
 from registry.pattern_syntax import EMPTY, Choice, PatternNode, Repeat, Sequence
 
 
@@ -66,7 +67,7 @@ class Terminals:
             case Literal(text=text, ignore_case=False):
                 return Matching(tree=fixed_tree(text) if text else EMPTY)
             case Expression(node=node, ignore_case=False):
-                return Matching(tree=node)
+                return Matching(tree=with_rust_sets(node))
             case Reference(name=name):
                 return self._named(name)
             case Group(alternatives=alternatives):

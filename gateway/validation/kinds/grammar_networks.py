@@ -43,6 +43,7 @@ from registry.kinds.grammar import (
     items_of,
 )
 from registry.kinds.parameter_values import argument, condition
+from registry.kinds.rust_sets import with_rust_sets
 from registry.pattern_syntax import Characters, Sequence
 
 _WORDS: Final = re2.compile(r"[\p{L}\p{M}\p{N}\p{Pc}]+|\s+|[^\p{L}\p{M}\p{N}\p{Pc}\s]+")
@@ -127,7 +128,7 @@ class _Building:
             case Literal(text=text):
                 return Fixed(text=text)
             case Expression(node=node, ignore_case=ignore_case):
-                return Pattern(node, ignore_case=ignore_case)
+                return Pattern(with_rust_sets(node), ignore_case=ignore_case)
             case Reference(name=name):
                 return Named(name=name, defined=self._lexemes)
             case EmbeddedSchema(contract=contract):

@@ -144,3 +144,25 @@ def test_nothing_has_cases_where_none_are_looked_for() -> None:
     beyond = "[\\x{1f000}-\\x{10ffff}]"
     assert matched_code_points(f"(?i){beyond}") == ((0x1F000, MAX_CODE_POINT),)
     assert matched_code_points(f"(?i)[^{beyond[1:]}")[-1][1] == 0x1EFFF
+
+
+@pytest.mark.parametrize(
+    ("expression", "inside", "outside"),
+    [
+        (r"\d", "0\u06f6\uff14", "a \u00b2"),
+        (r"\D", "a \u00b2", "0\u06f6\uff14"),
+        (r"\s", " \x0b\x85\u00a0\u3000", "a\ufeff"),
+        (r"\S", "a\ufeff", " \x0b\x85\u00a0\u3000"),
+        (r"\w", "a_\u00e9\u06f6\u0301\u24b6\u200d\u2160", "-\u00b2 "),
+        (r"\W", "-\u00b2 ", "a_\u00e9\u06f6\u0301\u24b6\u200d\u2160"),
+        (r"[^\D0-9]", "\u06f6", "0a"),
+        (r"[^\w\s]", "-\u00b2", "a \u00e9\u3000"),
+    ],
+)
+def test_the_sets_of_an_expression_are_unicodes_as_the_engine_takes_them(
+    expression: str, inside: str, outside: str
+) -> None:
+    for ending in ("/", "/i"):
+        grammar = f"start: /{expression}{ending}"
+        assert [character for character in inside if not lark(grammar, character)] == []
+        assert [character for character in outside if lark(grammar, character)] == []
