@@ -73,8 +73,7 @@ class Claims:
         return self._undominated(ways)
 
     def _open(self, residual: Residual) -> list[Residual]:
-        literals = self._residuals.literals(residual)
-        return sorted(one for one in literals if isinstance(self._residuals.shape(one), Claim))
+        return self._residuals.claims(residual)
 
     def _forced(self, residual: Residual, goal: Goal) -> tuple[Goal, Residual]:
         """With all claims that hold in every way, and no longer open in what is left."""
@@ -85,16 +84,10 @@ class Claims:
                 settled[self._residuals.literal(Claim(wanted=wanted))] = ALWAYS
                 settled[self._residuals.literal(Claim(wanted=refused(wanted)))] = NEVER
             residual = self._residuals.replaced(residual, settled)
-            shapes = [self._residuals.shape(one) for one in self._conjoined(residual)]
-            fresh = [shape.wanted for shape in shapes if isinstance(shape, Claim)]
+            fresh = self._residuals.claimed(residual)
             if not fresh:
                 return goal, residual
             goal |= frozenset(fresh)
-
-    def _conjoined(self, residual: Residual) -> list[Residual]:
-        """The literals among the conjuncts."""
-        conjuncts = self._residuals.conjuncts(residual)
-        return [one for one in conjuncts if self._residuals.literals(one) == {one}]
 
     def _branch(self, goal: Goal, residual: Residual, found: list[Way]) -> None:
         """With the first open claim, and without it."""

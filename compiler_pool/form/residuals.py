@@ -47,12 +47,14 @@ class _Join:
     """How parts are joined: one that is `decisive` decides, none at all is `idle`."""
 
     shape: type[_Conjunction] | type[_Disjunction]
+    inner: type[_Conjunction] | type[_Disjunction]
+    """The other kind: what its parts are joined by, if they are joined themselves."""
     decisive: Residual
     idle: Residual
 
 
-_AND: Final = _Join(shape=_Conjunction, decisive=NEVER, idle=ALWAYS)
-_OR: Final = _Join(shape=_Disjunction, decisive=ALWAYS, idle=NEVER)
+_AND: Final = _Join(shape=_Conjunction, inner=_Disjunction, decisive=NEVER, idle=ALWAYS)
+_OR: Final = _Join(shape=_Disjunction, inner=_Conjunction, decisive=ALWAYS, idle=NEVER)
 
 
 PARTS_PER_STEP: Final = 8
@@ -73,12 +75,15 @@ class Residuals:
         self._literals: list[frozenset[Residual]] = [frozenset(), frozenset()]
         """By residual, the literals that it holds."""
         self._opposites: dict[Residual, Residual] = {}
+        self._claims: set[Residual] = set()
 
     def literal(self, literal: Literal) -> Residual:
         """The residual of one atom or claim."""
         known = self._atoms.get(literal)
         if known is None:
             known = self._atoms[literal] = self._add(literal, None)
+            if isinstance(literal, Claim):
+                self._claims.add(known)
             opposite = Claim(wanted=refused(literal.wanted)) if isinstance(literal, Claim) else negated(literal)
             other = NEVER if opposite == FALSE else self._atoms.get(opposite)
             if other is not None and other != NEVER:
@@ -115,6 +120,15 @@ class Residuals:
     def literals(self, residual: Residual) -> frozenset[Residual]:
         """The literals in it."""
         return self._literals[residual]
+
+    def claims(self, residual: Residual) -> list[Residual]:
+        """The claims in it, in order."""
+        return sorted(self._literals[residual] & self._claims)
+
+    def claimed(self, residual: Residual) -> list[Wants]:
+        """The claims among its conjuncts."""
+        shapes = (self._shapes[one] for one in self.conjuncts(residual) if one in self._claims)
+        return [shape.wanted for shape in shapes if isinstance(shape, Claim)]
 
     def shape(self, literal: Residual) -> Literal:
         """What a literal says."""
@@ -183,7 +197,8 @@ class Residuals:
         decisive: Residual,
     ) -> Iterator[Residual]:
         for part in parts:
-            made = self._replaced(part, by, touched, known)
+            is_whole = self._literals[part].isdisjoint(touched)
+            made = part if is_whole else self._replaced(part, by, touched, known)
             yield made
             if made == decisive:
                 return
@@ -199,8 +214,14 @@ class Residuals:
             opposites = {self._opposites[part] for part in kept if part in self._opposites}
             if join.decisive in kept or not opposites.isdisjoint(kept):
                 return join.decisive
-            parts = [left for part in kept for left in self._decided(part, kept.keys(), opposites, join)]
-            is_settled = len(parts) == len(kept) and all(part in kept for part in parts)
+            inner = [part for part in kept if isinstance(self._shapes[part], join.inner)]
+            changed = [
+                (part, left) for part in inner if (left := self._decided(part, kept.keys(), opposites, join)) != (part,)
+            ]
+            is_settled = not changed
+            if changed:
+                become = dict(changed)
+                parts = [left for part in kept for left in become.get(part, (part,))]
         if len(kept) <= 1:
             return next(iter(kept), join.idle)
         numbers = tuple(sorted(kept))
@@ -229,7 +250,7 @@ class Residuals:
         """What is left of a part beside the others: itself mostly, nothing, or less."""
         other = _OR if join is _AND else _AND
         shape = self._shapes[part]
-        if not isinstance(shape, other.shape) or part == join.decisive:
+        if not isinstance(shape, _Conjunction | _Disjunction) or part == join.decisive:
             return (part,)
         if not beside.isdisjoint(shape.parts):
             return ()
