@@ -7,7 +7,7 @@ from compiler_pool.form.formats.table import format_language
 from compiler_pool.form.languages import EVERY_STRING, NO_STRING, Among, Language, Lengths, both, either, excluding
 from compiler_pool.form.spending import ExpansionSpending, ExpansionSpentError
 from compiler_pool.form.strings import pattern_language
-from policy.limits import TENANT, ExpansionBudget
+from policy.limits import GOVERNED, TENANT, ExpansionBudget
 
 _URI = format_language("uri").language
 _DATE_TIME = format_language("date-time").language
@@ -23,7 +23,7 @@ def tenant() -> ExpansionSpending:
      both(pattern_language("^a"), pattern_language("^b")), excluding(pattern_language("")),
      both(pattern_language("^(ab)*$"), Lengths(minimum=3, maximum=3)),
      both(pattern_language("^[ab]*$"), excluding(pattern_language("[ab]")), Lengths(minimum=100, maximum=10_000)),
-     both(_URI, excluding(format_language("iri").language)), both(_URI, excluding(Lengths(minimum=2))),
+     both(_URI, excluding(Lengths(minimum=2))),
      both(_DATE_TIME, pattern_language("^....-02-30")), both(_DATE_TIME, pattern_language("T$")),
      both(format_language("time").language, pattern_language("`")),
      both(format_language("hostname").language, Lengths(minimum=300)),
@@ -48,6 +48,11 @@ def test_what_holds_no_string_is_empty(language: Language) -> None:
 )  # fmt: skip
 def test_what_holds_a_string_is_not(language: Language) -> None:
     assert not is_empty_language(language, tenant())
+
+
+def test_a_uri_that_is_no_iri_is_looked_for_within_what_governed_contracts_have() -> None:
+    language = both(_URI, excluding(format_language("iri").language))
+    assert is_empty_language(language, ExpansionSpending(GOVERNED.expansion))
 
 
 def test_what_is_too_dear_to_find_out_is_not_guessed() -> None:
