@@ -61,11 +61,15 @@ def digits_of(value: Fraction) -> Digits:
     return Digits(whole=scaled[: len(scaled) - places], decimals=scaled[len(scaled) - places :])
 
 
+def is_readable(value: Fraction) -> bool:
+    """Whether a reader takes the text without an exponent."""
+    digits = digits_of(abs(value))
+    return len(digits.whole) + len(digits.decimals) <= MAX_TEXT_DIGITS
+
+
 def listed_text(value: Fraction) -> str:
     """The one text of a decimal number that is listed, not one of a range."""
-    digits = digits_of(abs(value))
-    is_short = len(digits.whole) + len(digits.decimals) <= MAX_TEXT_DIGITS
-    return number_text(value) if is_short else canonical_number(decimal_of(value))
+    return number_text(value) if is_readable(value) else canonical_number(decimal_of(value))
 
 
 def decimal_of(value: Fraction) -> int | Decimal:

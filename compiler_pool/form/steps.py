@@ -20,7 +20,7 @@ from compiler_pool.form.number_sets import (
     num_members,
     only,
 )
-from compiler_pool.form.number_texts import Spelling, number_text
+from compiler_pool.form.number_texts import Spelling, is_readable, number_text
 from compiler_pool.form.step_expressions import step_expressions
 
 MAX_LISTED: Final = 1_000
@@ -112,8 +112,11 @@ _Side: TypeAlias = tuple[list[tuple[NumberRange, Spelling]], list[Fraction]]
 
 
 def _sides(values: NumberSet, max_digits: int | None, *, has_idle_zeros: bool) -> list[_Side]:
-    """The set and its mirror image, with all ranges ended; one of them if they are the same."""
-    points = [part.point for part in values.parts if part.point is not None]
+    """The set and its mirror image, with all ranges ended; one of them if they are the same.
+
+    Without listed numbers that are too long for a reader: they have an exponent, and stand beside the automata.
+    """
+    points = [part.point for part in values.parts if part.point is not None and is_readable(part.point)]
     ranges = [capped(part, max_digits) for part in values.parts if part.point is None]
 
     def side(parts: list[NumberRange], listed: list[Fraction]) -> _Side:

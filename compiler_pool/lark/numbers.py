@@ -12,7 +12,7 @@ from typing import Final
 from compiler_pool.form.digit_automata import DigitAutomaton
 from compiler_pool.form.number_caps import capped, spelling_of
 from compiler_pool.form.number_sets import NumberRange, NumberSet
-from compiler_pool.form.number_texts import listed_text, number_text
+from compiler_pool.form.number_texts import is_readable, listed_text, number_text
 from compiler_pool.form.step_expressions import step_expressions
 from compiler_pool.form.steps import StepWay, signed_automata, step_way
 from compiler_pool.lark.grammar import LarkRules
@@ -111,7 +111,7 @@ class _NumberWriting:
         return text + ("0*" if "." in text else "(?:\\.0+)?")
 
     def _automata(self, values: NumberSet) -> str:
-        """The rules of an automaton for each sign, and zero."""
+        """The rules of an automaton for each sign, zero, and what is too long for a text without an exponent."""
         above, below = signed_automata(values, max_digits=self._max_digits, has_idle_zeros=self._has_idle_zeros)
         found = []
         if above.finals:
@@ -120,6 +120,8 @@ class _NumberWriting:
             found.append(f'"-" {self._states(f"{self._name}_n", below)}')
         if Fraction(0) in values:
             found.append('"0"')
+        points = (part.point for part in values.parts if part.point is not None)
+        found += [f'"{listed_text(point)}"' for point in points if not is_readable(point)]
         return " | ".join(found)
 
     def _states(self, prefix: str, automaton: DigitAutomaton) -> str:

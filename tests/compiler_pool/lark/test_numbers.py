@@ -288,3 +288,14 @@ def test_no_number_is_left_of_a_contradiction() -> None:
         All(parts=(OneOf(texts=("1", "2"), positive=True), Multiple(step=Fraction(1), positive=False))),
     ]
     assert [number_nodes(formula, making) for formula in none] == [[], [], [], []]
+
+
+@pytest.mark.parametrize("step", ["1", "0.5", "7", "0.07"])
+def test_a_listed_number_of_too_many_digits_stands_beside_a_range_with_an_exponent(step: str) -> None:
+    short = (Multiple(step=Fraction(step), positive=True), AtLeast(bound=Fraction(0), is_open=False))
+    listed = OneOf(texts=("1e300", "-2.5e-200", "1e127"), positive=True)
+    formula = Any(parts=(listed, All(parts=(*short, AtMost(bound=Fraction(10**18), is_open=False)))))
+    matcher = _matcher(formula, NumberMaking(), max_digits=None, has_idle_zeros=False)
+    assert matcher is not None
+    texts = {"1e300": True, "1" + "0" * 300: False, "-2.5e-200": True, "1" + "0" * 127: True, "7": True, "7e1": False}
+    assert {text: generates(matcher, text) for text in texts} == texts
