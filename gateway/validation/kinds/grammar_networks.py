@@ -93,6 +93,8 @@ class _Building:
 
     def _item(self, item: Item, source: int, target: int) -> None:
         match item:
+            case Literal(text=""):
+                self._networks.free(source, target)  # no lexeme: nothing is skipped after it
             case Reference(name=name) if name not in self._lexemes:
                 step = Enter(rule=name, argument=argument(item.argument), target=target)
                 self._networks.step(source, step)

@@ -12,7 +12,7 @@ from gateway.validation.kinds.reading import Reading, Terminal, places
 from registry.kinds.parameter_values import NO_PARAMETER, Parameter
 
 _Item: TypeAlias = tuple[int, int, Parameter]
-"""A state, the place at which its rule was entered, and the rule's parameter."""
+"""A state, the stage at which its rule was entered, and the rule's parameter."""
 _Entry: TypeAlias = tuple[str, Parameter]
 
 
@@ -22,20 +22,23 @@ def recognises(networks: Networks, root: str, text: str) -> bool:
 
 
 class _Recogniser:
+    """Works in stages: the first before any lexeme, where nothing is skipped; then one for each place in the text, the
+    first of which an empty lexeme leads to."""
+
     def __init__(self, networks: Networks, root: str, text: str) -> None:
         self._networks = networks
         self._root: _Entry = (root, NO_PARAMETER)
         self._reading = Reading(text)
-        self._items: list[set[_Item]] = [set() for _ in range(len(text) + 1)]
-        self._waiting: list[dict[_Entry, list[_Item]]] = [{} for _ in range(len(text) + 1)]
+        self._items: list[set[_Item]] = [set() for _ in range(len(text) + 2)]
+        self._waiting: list[dict[_Entry, list[_Item]]] = [{} for _ in range(len(text) + 2)]
 
     def run(self) -> bool:
         self._items[0].add((self._networks.starts[self._root[0]], 0, NO_PARAMETER))
-        goal, ends = len(self._items) - 1, 0
-        for at in range(goal + 1):
+        goal, ends = len(self._items) - 2, 0
+        for at in range(goal + 2):
             if self._settle(at):
-                ends |= 1 << at
-            if at < goal:
+                ends |= 1 << _place(at)
+            if at <= goal:
                 self._items[at] = set()  # never asked for again
         # What may stand between lexemes may also stand after the last one.
         return any(self._after_skipping(end) >> goal & 1 for end in places(ends))
@@ -78,15 +81,14 @@ class _Recogniser:
                 # A rule that was over as soon as it began does not end again for who comes later.
                 return [inside, after] if entered in ended else [inside]
             case Scan(terminal=terminal):
-                ends = list(self._ends(terminal, at))
-                for end in ends:
-                    if end != at:
-                        self._items[end].add(after)
-                return [after] if at in ends else []
+                stages = [end + 1 for end in self._ends(terminal, at)]
+                for stage in stages:
+                    if stage != at:
+                        self._items[stage].add(after)
+                return [after] if at in stages else []
 
     def _ends(self, terminal: Terminal, at: int) -> Iterator[int]:
-        # Nothing is skipped before the first lexeme.
-        starts = self._after_skipping(at) if at else 1
+        starts = self._after_skipping(_place(at)) if at else 1
         return places(self._reading.ends_after(terminal, starts))
 
     def _after_skipping(self, at: int) -> int:
@@ -96,3 +98,7 @@ class _Recogniser:
             new = self._reading.ends_after(skipped, new) & ~found
             found |= new
         return found
+
+
+def _place(stage: int) -> int:
+    return max(stage - 1, 0)

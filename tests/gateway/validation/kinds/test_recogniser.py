@@ -166,3 +166,14 @@ def test_the_sets_of_an_expression_are_unicodes_as_the_engine_takes_them(
         grammar = f"start: /{expression}{ending}"
         assert [character for character in inside if not lark(grammar, character)] == []
         assert [character for character in outside if lark(grammar, character)] == []
+
+
+def test_something_may_be_skipped_after_an_empty_lexeme_but_not_before_the_first() -> None:
+    texts = (" b", "b", " a b", "a b", "  b")
+    for grammar, allowed in (
+        ('start: /a?/ "b"', (True, True, False, True, True)),
+        ('start: r1 "b"\nr1: "a"?', (False, True, False, True, False)),
+        ('start: r1 "b"\nr1: "a" | ""', (False, True, False, True, False)),
+        ('start: start "b" | T0\nT0: "a"?', (True, True, False, True, True)),
+    ):
+        assert tuple(lark(f"{grammar}\n%ignore / +/", text) for text in texts) == allowed
