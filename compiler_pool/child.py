@@ -102,7 +102,7 @@ def _loaded(entry: str, config: dict[str, JsonLike]) -> Job:
 
 
 def _yield_processor(thread: int) -> None:
-    os.setpriority(os.PRIO_PROCESS, thread, max(_LONG_NICENESS, os.getpriority(os.PRIO_PROCESS, thread)))
+    os.setpriority(os.PRIO_PROCESS, thread, min(os.getpriority(os.PRIO_PROCESS, thread) + _LONG_NICENESS, 19))
 
 
 def _perform(job: Job, payload: bytes, budget: ProcessBudget, idle_bytes: int, outbox: BinaryIO) -> bytes:
