@@ -5,15 +5,9 @@ from dataclasses import dataclass
 
 from gateway.definitions import read_inline
 from gateway.errors import InvalidRequestError, RequestFault
+from gateway.explain_protocol import ExplainRequest, InlineContractSent
 from gateway.fields import screen_fields
-from gateway.protocol import (
-    ChatRequest,
-    ExplainRequest,
-    InlineContractSent,
-    Message,
-    ResponseFormat,
-    StreamOptions,
-)
+from gateway.protocol import ChatRequest, Message, ResponseFormat, StreamOptions
 from gateway.wire_faults import read_model
 from inference_node.protocol import ChatMessage, Sampling
 from registry.contract import ContractKind, JsonValue
