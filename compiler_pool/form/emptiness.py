@@ -1,11 +1,12 @@
 """Whether a language holds no string at all: exact, by looking for the shortest one."""
 
 from collections import deque
+from collections.abc import Iterator
 from itertools import cycle
 from math import prod
 from typing import Final
 
-from compiler_pool.form.languages import Among, Both, Either, Except, Language, Lengths, Matching, both
+from compiler_pool.form.languages import Among, Both, Either, Except, Language, Lengths, Matching, both, excluding
 from compiler_pool.form.lengths import bounds_of
 from compiler_pool.form.running import LanguageRun
 from compiler_pool.form.shared_characters import share_no_text
@@ -54,6 +55,10 @@ def matches_nothing(tree: PatternNode) -> bool:
 
 
 def _is_empty_conjunction(language: Both, spending: ExpansionSpending) -> bool:
+    language = Both(parts=tuple(dict.fromkeys(_opened(language))))
+    kept = frozenset(language.parts)
+    if any(excluding(part) in kept for part in kept):
+        return True
     bounds = bounds_of(language)
     if bounds.maximum is not None and bounds.maximum < bounds.minimum:
         return True
@@ -70,6 +75,15 @@ def _is_empty_conjunction(language: Both, spending: ExpansionSpending) -> bool:
         if is_empty_language(unbounded, spending):
             return True
     return _is_unreachable(language, spending)
+
+
+def _opened(language: Both) -> Iterator[Language]:
+    """The parts of a conjunction, and of those within it."""
+    for part in language.parts:
+        if isinstance(part, Both):
+            yield from _opened(part)
+        else:
+            yield part
 
 
 def _is_unreachable(language: Language, spending: ExpansionSpending) -> bool:

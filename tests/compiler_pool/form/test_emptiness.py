@@ -11,6 +11,7 @@ from policy.limits import GOVERNED, TENANT, ExpansionBudget
 
 _URI = format_language("uri").language
 _DATE_TIME = format_language("date-time").language
+_REGEX = format_language("regex").language
 
 
 def tenant() -> ExpansionSpending:
@@ -24,6 +25,7 @@ def tenant() -> ExpansionSpending:
      both(pattern_language("^(ab)*$"), Lengths(minimum=3, maximum=3)),
      both(pattern_language("^[ab]*$"), excluding(pattern_language("[ab]")), Lengths(minimum=100, maximum=10_000)),
      both(_URI, excluding(Lengths(minimum=2))),
+     both(_REGEX, either(both(_REGEX, excluding(_REGEX)), both(Lengths(minimum=5), both(excluding(_REGEX))))),
      both(_DATE_TIME, pattern_language("^....-02-30")), both(_DATE_TIME, pattern_language("T$")),
      both(format_language("time").language, pattern_language("`")),
      both(format_language("hostname").language, Lengths(minimum=300)),
