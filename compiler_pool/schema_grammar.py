@@ -53,7 +53,11 @@ def schema_grammar(
     made = schema_form(schema, limits=limits, policy=policy)
     if isinstance(made, Refused):
         return made
-    grammar = write_form(made.form, prefix=prefix, max_digits=made.max_digits)
+    max_bytes = limits.expansion.max_expression_bytes
+    try:
+        grammar = write_form(made.form, prefix=prefix, max_digits=made.max_digits, max_bytes=max_bytes)
+    except ExpansionSpentError as error:
+        return Refused(rejections=(_too_large(error, ""),), report=made.report)
     return SchemaGrammar(grammar=grammar, report=made.report, bounded=made.bounded)
 
 

@@ -101,7 +101,7 @@ class ExpansionBudget:
     a second, with half as many of the solver's beside them: so that a contract which grows is refused by this name,
     deterministically, before its worker is killed on CPU time. Of 1,200 real schemas one takes 10,000."""
     max_expression_bytes: int
-    """Regular expressions that are written, all together."""
+    """Rules and regular expressions that are written, all together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,7 @@ class _Lowering:
     """Lowers one contract, once."""
 
     def __init__(self, limits: LimitClass, policy: EnforcementPolicy) -> None:
-        self._rules = LarkRules()
+        self._rules = LarkRules(max_bytes=limits.expansion.max_expression_bytes)
         self._embedding = Embedding(rules=self._rules, limits=limits, policy=policy)
         self._spending = ExpansionSpending(limits.expansion)
         self._entries: tuple[ReportEntry, ...] = ()

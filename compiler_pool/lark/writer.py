@@ -22,9 +22,14 @@ from compiler_pool.lark.numbers import number_body
 from compiler_pool.lark.strings import literal, string_terminal
 
 
-def write_form(form: Form, *, prefix: str = "", max_digits: int | None = None) -> LarkGrammar:
-    """The grammar of a pruned form. `prefix` goes before every name in it."""
-    return _FormWriter(form, LarkRules(prefix=prefix), max_digits).grammar()
+def write_form(
+    form: Form, *, prefix: str = "", max_digits: int | None = None, max_bytes: int | None = None
+) -> LarkGrammar:
+    """The grammar of a pruned form. `prefix` goes before every name in it.
+
+    Raises `ExpansionSpentError` past `max_bytes` of rules and expressions.
+    """
+    return _FormWriter(form, LarkRules(prefix=prefix, max_bytes=max_bytes), max_digits).grammar()
 
 
 class _FormWriter:

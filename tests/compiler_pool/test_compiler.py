@@ -188,3 +188,10 @@ def test_a_finite_grammar_is_walked_to_its_end_many_times() -> None:
     assert isinstance(outcome, Passed)
     # Two masks are all there is to see: the first, and the one of an end.
     assert TENANT.trial.num_idle_steps < len(outcome.mask_seconds) < 2 * TENANT.trial.num_idle_steps
+
+
+def test_a_grammar_that_would_be_too_long_to_write_is_refused_by_its_limit() -> None:
+    letters = ",".join(f'"p{at}":{{"type":"string","pattern":"^w{at}\\\\p{{L}}$"}}' for at in range(170))
+    text = f'{{"type":"object","properties":{{{letters}}},"additionalProperties":false}}'
+    rejection = _rejection(text, TENANT)
+    assert (rejection.code, rejection.limit_name) == (RejectionCode.LIMIT_EXCEEDED, "max_expression_bytes")
