@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from policy.limits import GOVERNED, UNLIMITED
+from policy.limits import TENANT
 from registry.errors import ContractRejectedError
 from tests.compiler_pool.kinds.generation import Generation, codes
 from tests.compiler_pool.kinds.grammars import gbnf_texts, short_texts
@@ -64,6 +65,12 @@ def test_a_grammar_whose_lexemes_cost_too_much_to_find_is_refused_by_its_limit()
     bodies = " | ".join(f'"{n:03}" [a-z]{{1,90}} "{n}" root' for n in range(200))
     limits = replace(UNLIMITED, expansion=GOVERNED.expansion)
     assert codes("gbnf", f'root ::= {bodies} | "x"', limits)[0][0] == "limit_exceeded"
+
+
+def test_asking_which_lexemes_get_in_each_others_way_is_paid_for() -> None:
+    # Fifteen thousand questions: a second of a tenant's half.
+    bodies = " | ".join(f'[a-z]* "{n}" root' for n in range(100))
+    assert codes("gbnf", f'root ::= {bodies} | "x"', TENANT) == [("limit_exceeded", "")]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
