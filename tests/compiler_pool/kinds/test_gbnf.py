@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from policy.limits import GOVERNED, UNLIMITED
-from policy.limits import TENANT
+from policy.limits import GOVERNED, TENANT, UNLIMITED
 from registry.errors import ContractRejectedError
 from tests.compiler_pool.kinds.generation import Generation, codes
 from tests.compiler_pool.kinds.grammars import gbnf_texts, short_texts
