@@ -147,6 +147,8 @@ VENDOR_ANNOTATIONS: Final = frozenset(
         "enumNames", "javaType", "javaInterfaces", "javaEnumNames", "existingJavaType", "extendsJavaClass",
         "tsType", "tsEnumNames", "goJSONSchema", "propertyOrder", "preferredOrder", "faker", "chance",
         "ui:order", "ui:widget", "ui:options",
+        # data-model libraries: which alternative to read by, beside a union that says so itself
+        "discriminator",
         # other inference providers
         "propertyOrdering",
     }
@@ -160,7 +162,6 @@ ALWAYS_FOREIGN: Final = {
 """Refused under every policy: whoever wrote them meant other values than 2020-12 would allow."""
 
 FOREIGN: Final = {
-    "discriminator": "it is OpenAPI; `oneOf` or `anyOf` with `const` members says the same",
     "example": "it is OpenAPI; write `examples`, an array",
     "externalDocs": "it is OpenAPI",
     "xml": "it is OpenAPI",

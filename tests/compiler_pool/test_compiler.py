@@ -12,6 +12,8 @@ from policy.capability import LLGUIDANCE_1_9_1, Capability
 from policy.enforcement import EnforcementPolicy, KeywordStatus
 from policy.limits import TENANT, UNLIMITED, LimitClass
 from policy.rejection import Rejection, RejectionCode
+from registry.contract import JsonValue
+from registry.json_schema import read_json_schema
 from tests.compiler_pool.tiny_tokenizer import tiny_tokenizer
 
 
@@ -195,3 +197,30 @@ def test_a_grammar_that_would_be_too_long_to_write_is_refused_by_its_limit() -> 
     text = f'{{"type":"object","properties":{{{letters}}},"additionalProperties":false}}'
     rejection = _rejection(text, TENANT)
     assert (rejection.code, rejection.limit_name) == (RejectionCode.LIMIT_EXCEEDED, "max_expression_bytes")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[@$!%*?&])[A-Za-z\d@$!%*?&]{8,32}$",
+        r"^(?=.*[a-z])(?=.*[A-Z])(?=.*\d).{8,64}$",
+        r"^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[^A-Za-z0-9]).{8,}$",
+    ],
+)
+def test_rules_for_passwords_stay_within_what_a_tenant_may_spend(pattern: str) -> None:
+    contract = read_json_schema(
+        {"type": "string", "pattern": pattern}, limits=TENANT.contract, policy=EnforcementPolicy()
+    )
+    assert isinstance(_compile(contract.text, TENANT), CompiledContract)
+
+
+def test_a_union_as_data_model_libraries_write_it_is_enforced() -> None:
+    cat: JsonValue = {"properties": {"kind": {"const": "cat"}}, "required": ["kind"], "type": "object"}
+    dog: JsonValue = {"properties": {"kind": {"const": "dog"}}, "required": ["kind"], "type": "object"}
+    contract = read_json_schema(
+        {"oneOf": [cat, dog], "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/$defs/Cat"}}},
+        limits=TENANT.contract,
+        policy=EnforcementPolicy(),
+    )
+    assert [entry.pointer for entry in contract.annotations] == ["/discriminator"]
+    assert isinstance(_compile(contract.text, TENANT), CompiledContract)
