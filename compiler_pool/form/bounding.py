@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from compiler_pool.form.emptiness import is_empty_language
+from compiler_pool.form.formats.bounded import ENDLESS, bounded_format
 from compiler_pool.form.languages import Language, Lengths, both
 from compiler_pool.form.lengths import bounds_of
 from compiler_pool.form.making import Goal, Making
@@ -24,7 +25,7 @@ from compiler_pool.form.nodes import (
 )
 from compiler_pool.form.simplifying import simplified
 from policy.text_bounds import TextBounds
-from registry.algebra.formulas import All, Any, Formula, ItemsAtMost, ShorterOrEqual
+from registry.algebra.formulas import All, Any, Formula, InFormat, ItemsAtMost, ShorterOrEqual
 from registry.algebra.keyword_formulas import JsonType
 
 MakeNodes: TypeAlias = Callable[[Formula], list[Node]]
@@ -68,6 +69,8 @@ class TextBounding:
         match json_type:
             case JsonType.STRING if self.bounds.max_string_length is not None:
                 return self._strings(goal, flat, make, self.bounds.max_string_length)
+            case JsonType.STRING if self.bounds.max_digits is not None and isinstance(flat, InFormat):
+                return self._format(goal, flat, make, self.bounds.max_digits)
             case JsonType.ARRAY if self.bounds.max_items is not None:
                 return self._arrays(goal, flat, make, self.bounds.max_items)
             case JsonType.OBJECT if self.bounds.max_string_length is not None:
@@ -89,6 +92,13 @@ class TextBounding:
             return nodes
         self._note(goal, "max_string_length")
         return make(All(parts=(flat, ShorterOrEqual(length=longest))))
+
+    def _format(self, goal: Goal, flat: InFormat, make: MakeNodes, most: int) -> list[Node]:
+        """A format by itself. Beside other wishes its digits are left: what the two leave might be nothing."""
+        if not flat.positive or flat.name not in ENDLESS:
+            return make(flat)
+        self._note(goal, "max_digits")
+        return [Strings(contents=bounded_format(flat.name, most))]
 
     def _arrays(self, goal: Goal, flat: Formula, make: MakeNodes, most: int) -> list[Node]:
         cases: list[Formula] = []

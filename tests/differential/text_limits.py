@@ -1,6 +1,7 @@
 """Which values text bounds let through in any case; a contract's own bounds may let through more."""
 
 import random
+import re
 from decimal import Decimal
 
 from policy.text_bounds import UNBOUNDED, TextBounds
@@ -19,7 +20,10 @@ def is_within(value: JsonValue, bounds: TextBounds, depth: int = 0) -> bool:
             is_short = bounds.max_items is None or len(value) <= bounds.max_items
             return is_short and all(is_within(item, bounds, depth + 1) for item in value)
         case str():
-            return bounds.max_string_length is None or len(value) <= bounds.max_string_length
+            is_short = bounds.max_string_length is None or len(value) <= bounds.max_string_length
+            # Digits of a time or a duration are bounded too.
+            runs = (len(run) for run in re.findall("[0-9]+", value))
+            return is_short and (bounds.max_digits is None or max(runs, default=0) <= bounds.max_digits)
         case bool() | None:
             return True
         case _:

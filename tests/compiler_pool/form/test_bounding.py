@@ -90,6 +90,18 @@ def test_digits_end_before_and_after_the_point() -> None:
     assert ended.places == set()
 
 
+def test_digits_of_times_and_durations_end_as_well() -> None:
+    time = Bounded({"type": "string", "format": "date-time"}, max_digits=3)
+    texts = ('"2024-02-29T10:00:00.123Z"', '"2024-02-29T10:00:00Z"', '"2024-02-29T10:00:00.1234Z"')
+    assert time.takes(*texts) == [True, True, False]
+    assert time.takes('"2016-12-31T23:59:60.123Z"', '"2017-01-01T05:29:60.1234+05:30"') == [True, False]
+    assert time.places == {("", "max_digits", 3)}
+    duration = Bounded({"type": "string", "format": "duration"}, max_digits=3)
+    assert duration.takes('"P123DT1H"', '"P1234D"') == [True, False]
+    beside = Bounded({"type": "string", "format": "duration", "pattern": "^P1"}, max_digits=3)
+    assert beside.takes('"P1234D"') == [True]
+
+
 def test_values_nest_no_deeper_than_they_may() -> None:
     free = Bounded(True, max_depth=2)
     assert free.takes("1", "[[1]]", '{"a":{"b":1}}', "[[[]]]", '{"a":{"b":{}}}') == [True, True, True, False, False]
