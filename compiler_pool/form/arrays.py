@@ -27,6 +27,14 @@ MAX_COMPARISONS: Final = 2_000
 """Of one value with those that have been there, for all values and places together."""
 MAX_MEMORIES: Final = 600
 """Of what has been there, at all places together: sets of values of which any may have been there."""
+_ENDLESS_VALUES: Final = (
+    f"no grammar can keep items apart that have more than {MAX_LISTED} values in common; list the values (enum), "
+    "or let the validator check it afterwards"
+)
+_TOO_MANY_VALUES: Final = (
+    "a grammar can remember 63 values that have been there, or more if the items are few: set maxItems, "
+    "or let the validator check it afterwards"
+)
 
 
 def array_nodes(flat: Formula, making: Making) -> list[Node]:
@@ -50,7 +58,7 @@ def _node(case: ArrayCase, making: Making) -> Node:
     if case.all_differ or case.some_equal:
         placed = placed_values(case, making, at_most=MAX_LISTED)
         if placed is None:
-            making.cannot("uniqueItems", "items are told apart only where two of them can have few values in common")
+            making.cannot("uniqueItems", _ENDLESS_VALUES)
         elif case.some_equal:
             trackers.append(RepetitionTracker(placed))
         else:
@@ -64,7 +72,7 @@ def _node(case: ArrayCase, making: Making) -> Node:
                     case.bound(case.num_special + len(placed.at[-1]))
                 trackers.append(DifferenceTracker(placed, making.solver.terms))
             else:
-                making.cannot("uniqueItems", "too many values are shared by items that differ in what else they may be")
+                making.cannot("uniqueItems", _TOO_MANY_VALUES)
     if not trackers:
         return _items(case, making)
     machine = item_machine(case, trackers, making)
