@@ -177,7 +177,8 @@ def _unsatisfiable(schema: JsonValue, limits: LimitClass) -> Rejection:
     tokens = tokens_of(pointer)
     return Rejection(
         code=RejectionCode.UNSATISFIABLE,
-        message="no value satisfies this schema",
+        message="no value satisfies this schema"
+        + ("; the keywords in `conflicts` allow none together" if len(pointers) > 1 else ""),
         pointer=pointer,
         keyword=tokens[-1] if tokens else None,
         conflicts=tuple(pointers),
