@@ -87,10 +87,10 @@ async def test_many_contracts_at_once_are_each_their_own(tmp_path: Path) -> None
     async with running_pool(tmp_path) as service:
         texts = [f'{{"const":{at}}}' for at in range(24)]
         outcomes = await asyncio.gather(*(service.client.compile(service.request(text)) for text in texts))
-        for text, outcome in zip(texts, outcomes, strict=True):
+        for at, outcome in enumerate(outcomes):
             assert isinstance(outcome, Compiled)
             artifact = open_frame(base64.b64decode(outcome.frame), KeyRing.from_text(KEYS))
-            assert text[1:-1] in artifact.grammar
+            assert f'"{at}"' in artifact.grammar
 
 
 _HOSTILE = {

@@ -105,15 +105,16 @@ def test_three_tokens_raise_the_clients_own_length_error(product: Product) -> No
 
 
 def test_an_unsupported_keyword_raises_bad_request_with_code_and_param(product: Product) -> None:
-    schema: dict[str, object] = {"type": "object", "properties": {"x": {"not": {"type": "string"}}}}
+    strings: dict[str, object] = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    schema: dict[str, object] = {"type": "object", "properties": {"x": strings}}
     with client(product) as api, pytest.raises(openai.BadRequestError) as caught:
         api.chat.completions.create(
             model=served_model(api), messages=MESSAGES, response_format=strict_format(schema), max_tokens=20
         )
     assert caught.value.code == "unsupported_keyword"
-    assert caught.value.param == "response_format.json_schema.schema.properties.x.not"
+    assert caught.value.param == "response_format.json_schema.schema.properties.x.uniqueItems"
     assert isinstance(caught.value.body, dict)
-    assert caught.value.body["pointer"] == "/properties/x/not"
+    assert caught.value.body["pointer"] == "/properties/x/uniqueItems"
 
 
 def test_a_wrong_key_raises_the_clients_authentication_error(product: Product) -> None:
