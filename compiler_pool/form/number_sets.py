@@ -68,7 +68,6 @@ class NumberSet:
 
 
 EVERY_NUMBER = NumberSet(parts=(NumberRange(),))
-NO_NUMBER = NumberSet(parts=())
 
 
 def is_multiple(value: Fraction, step: Fraction) -> bool:
