@@ -42,6 +42,7 @@ from gateway.routes.contracts import aliases, diff, explain, lifecycle, reading,
 from gateway.services import SERVICES, Services
 from gateway.settings import GatewaySettings
 from gateway.tasks import TaskOwner
+from gateway.tenant_settings import TenantSettings
 from gateway.usage import UsageCounter
 from gateway.validation.service import ValidationService
 from inference_node.client import NodeClient
@@ -49,6 +50,7 @@ from policy.entitlement import Entitlements
 from registry.catalogue import open_catalogue
 from registry.errors import RegistryError
 from registry.measuring import Comparer
+from registry.store.tenant_settings import TenantSettingsStore
 from registry.turns import Turns
 
 _RESOURCES = (
@@ -207,6 +209,7 @@ async def _open(
         tasks=tasks,
         usage=usage,
         turns=turns,
+        tenant_settings=TenantSettings(TenantSettingsStore(store.database)),
     )
 
 

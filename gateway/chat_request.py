@@ -7,6 +7,7 @@ from gateway.definitions import read_inline
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.explain_protocol import ExplainRequest, InlineContractSent
 from gateway.fields import screen_fields
+from gateway.intent import Contract, GenerationIntent, InlineContract, NamedContract
 from gateway.protocol import ChatRequest, Message, ResponseFormat, StreamOptions
 from gateway.wire_faults import read_model
 from inference_node.protocol import ChatMessage, Sampling
@@ -17,41 +18,6 @@ _SEED_BITS = 53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InlineContract:
-    """A contract sent with the request. `param` is where its text stands, for error messages."""
-
-    kind: ContractKind
-    schema: JsonValue
-    strict: bool
-    param: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedContract:
-    """A contract sent by name, such as `invoice@prod`. `param` is where the name stands."""
-
-    name: str
-    param: str
-
-
-Contract = InlineContract | NamedContract
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatIntent:
-    """One chat completion as it will be carried out."""
-
-    model: str
-    messages: tuple[ChatMessage, ...]
-    sampling: Sampling
-    max_tokens: int | None
-    stop: tuple[str, ...]
-    stream: bool
-    include_usage: bool
-    contract: Contract | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainIntent:
     """One contract to explain."""
 
@@ -59,7 +25,7 @@ class ExplainIntent:
     contract: Contract
 
 
-def read_chat_request(body: JsonValue) -> ChatIntent:
+def read_chat_request(body: JsonValue) -> GenerationIntent:
     """What a body of `POST /v1/chat/completions` asks for.
 
     Raises:
@@ -71,7 +37,7 @@ def read_chat_request(body: JsonValue) -> ChatIntent:
             RequestFault.CONFLICTING_PARAMETERS, "`stream_options` needs `stream: true`", param="stream_options"
         )
     options = request.stream_options or StreamOptions()
-    return ChatIntent(
+    return GenerationIntent(
         model=request.model,
         messages=tuple(_message(message) for message in request.messages),
         sampling=Sampling(

@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.auth.authenticator import Caller
 from gateway.caller_watch import CallerGoneError, CallerWatch
-from gateway.chat_request import ChatIntent
 from gateway.envelope import DONE, ChunkWriter, output_error, sse_data
+from gateway.intent import GenerationIntent
 from gateway.outcome import Outcome
 from gateway.problems import internal_problem, problem_of
 from gateway.record import RequestRecord
@@ -33,7 +33,7 @@ _HEADERS = [
 class ChatStream(Response):
     """The response of a streamed request; it runs the pipeline while it is sent."""
 
-    def __init__(self, services: Services, intent: ChatIntent, caller: Caller, record: RequestRecord) -> None:
+    def __init__(self, services: Services, intent: GenerationIntent, caller: Caller, record: RequestRecord) -> None:
         super().__init__(media_type="text/event-stream")
         self._services = services
         self._intent = intent

@@ -12,9 +12,9 @@ from hashlib import sha256
 from compiler_pool.bounded_cache import BoundedCache
 from compiler_pool.cache import SHARED_PARTITION
 from gateway.auth.authenticator import Caller
-from gateway.chat_request import Contract, InlineContract, NamedContract
 from gateway.errors import ContractLookupError, ContractRefusedError
 from gateway.identifiers import TenantPartition
+from gateway.intent import Contract, InlineContract, NamedContract
 from gateway.outcome import TakenContract
 from gateway.stages import Stage, StageClock
 from policy.capability import LLGUIDANCE_1_9_1, Plan, negotiate

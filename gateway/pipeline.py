@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from gateway.artifacts import ArtifactSource
 from gateway.auth.authenticator import Caller
 from gateway.budget import BudgetLedger, Demand, Meter
-from gateway.chat_request import ChatIntent, ExplainIntent
+from gateway.chat_request import ExplainIntent
 from gateway.compilers import Compiler
 from gateway.errors import DeadlinePassedError, NoNodeError
 from gateway.generation import Generation, Validator
 from gateway.intake import ContractIntake
+from gateway.intent import GenerationIntent
 from gateway.nodes import ModelOffer, NodeDirectory, OpenSequence
 from gateway.outcome import BoundContract, TakenContract
 from gateway.record import RequestRecord
@@ -61,7 +62,7 @@ class Pipeline:
         self._request_seconds = request_seconds
 
     @asynccontextmanager
-    async def chat(self, intent: ChatIntent, caller: Caller, record: RequestRecord) -> AsyncIterator[Generation]:
+    async def chat(self, intent: GenerationIntent, caller: Caller, record: RequestRecord) -> AsyncIterator[Generation]:
         """Carry a chat completion to the point where a node has begun it; leaving the block ends it there.
 
         Raises:
@@ -154,7 +155,7 @@ class Pipeline:
                 await self._ledger.settle(lease, record.meter)
 
 
-def _most_tokens(intent: ChatIntent, offer: ModelOffer) -> int:
+def _most_tokens(intent: GenerationIntent, offer: ModelOffer) -> int:
     """The most that a request can use: a token stands for at least one byte of the prompt, and never more than
     the context in all."""
     prompt = sum(_most_prompt_tokens(message) for message in intent.messages)

@@ -17,11 +17,11 @@ from compiler_pool.artifact import TokenizerDigest
 from compiler_pool.protocol import PoolIdentity
 from gateway.artifacts import ArtifactSource
 from gateway.auth.authenticator import Caller
-from gateway.chat_request import NamedContract
 from gateway.compilers import Compiler
 from gateway.errors import CompilerUnavailableError, ContractLookupError, GatewayError
 from gateway.identifiers import KeyId, TenantPartition
 from gateway.intake import ContractIntake
+from gateway.intent import NamedContract
 from gateway.metrics import GatewayMetrics
 from gateway.outcome import CacheTier, TakenContract
 from gateway.stages import StageClock

@@ -20,6 +20,7 @@ from gateway.record import RequestRecord
 from gateway.settings import GatewaySettings
 from gateway.stages import Stage
 from gateway.tasks import TaskOwner
+from gateway.tenant_settings import TenantSettings
 from gateway.usage import UsageCounter
 from registry.catalogue import Catalogue
 from registry.contract import JsonValue
@@ -45,6 +46,7 @@ class Services:
     metrics: GatewayMetrics
     tasks: TaskOwner
     usage: UsageCounter
+    tenant_settings: TenantSettings
     turns: Turns
     """At what takes processor time beside the event loop."""
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
-from gateway.chat_request import ChatIntent
+from gateway.intent import GenerationIntent
 from gateway.outcome import Outcome
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
@@ -24,7 +24,7 @@ def request_span(route: str) -> Iterator[Span]:
         yield span
 
 
-def record_intent(intent: ChatIntent) -> None:
+def record_intent(intent: GenerationIntent) -> None:
     """What was asked, on the current span."""
     span = trace.get_current_span()
     span.update_name(f"chat {intent.model}")

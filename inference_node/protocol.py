@@ -13,6 +13,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+MAX_TOP_LOGPROBS = 20
+MAX_TOOLS = 256
+
 
 class Wire(BaseModel):
     """Closed by default: a member we do not know is an error on either side."""
@@ -35,11 +38,33 @@ class NodeIdentity(Wire):
     vocabulary_size: int
 
 
-class ChatMessage(Wire):
-    """One turn, text only."""
+class ToolCallTurn(Wire):
+    """A call that the assistant made in an earlier turn. `text` is the arguments as JSON, or a custom tool's input."""
 
-    role: Literal["system", "user", "assistant"]
+    call_id: str
+    name: str
+    text: str
+    is_custom: bool = False
+
+
+class ChatMessage(Wire):
+    """One turn, text only. `tool_calls` are an assistant's; `tool_call_id` says which call a tool's turn answers."""
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: list[ToolCallTurn] = []
+    tool_call_id: str | None = None
+
+
+class ToolOffer(Wire):
+    """A tool that the model is told of. What it may call is in the grammar, not here.
+
+    `parameters` is a JSON Schema as text; null for a custom tool, which takes text.
+    """
+
+    name: str
+    description: str | None = None
+    parameters: str | None = None
 
 
 class Sampling(Wire):
@@ -62,6 +87,9 @@ class GenerateRequest(Wire):
     sampling: Sampling
     max_tokens: int | None = Field(default=None, ge=1)
     stop: list[str] = Field(default=[], max_length=4)
+    tools: list[ToolOffer] = Field(default=[], max_length=MAX_TOOLS)
+    top_logprobs: int | None = Field(default=None, ge=0, le=MAX_TOP_LOGPROBS)
+    """Null: no log probabilities. Otherwise of every token picked, and of that many others."""
 
 
 class Started(Wire):
@@ -71,10 +99,29 @@ class Started(Wire):
     prompt_tokens: int
 
 
+class TopLogprob(Wire):
+    """A token that could have been picked. `text` has a replacement character where the bytes are none."""
+
+    text: str
+    token_bytes: list[int]
+    logprob: float
+
+
+class TokenLogprob(Wire):
+    """A token of the answer with its natural logarithm of probability in the raw distribution: before mask,
+    temperature and nucleus. A forced token has one too. End tokens have no entry."""
+
+    text: str
+    token_bytes: list[int]
+    logprob: float
+    top: list[TopLogprob] = []
+
+
 class TokenEvent(Wire):
     """New text, whole characters only. `num_forced_tokens` of the tokens were the grammar's only choice.
 
-    `accepting` is the matcher's state after these tokens; null when unconstrained.
+    `accepting` is the matcher's state after these tokens; null when unconstrained. `logprobs`, where they were asked
+    for, are of the tokens of this event.
     """
 
     event: Literal["token"] = "token"
@@ -82,6 +129,7 @@ class TokenEvent(Wire):
     token_ids: list[int]
     num_forced_tokens: int
     accepting: bool | None
+    logprobs: list[TokenLogprob] | None = None
 
 
 StopCause = Literal[

@@ -48,6 +48,8 @@ class AuditAction(StrEnum):
     POLICY_SET = "policy.set"
     KEY_ISSUED = "key.issued"
     KEY_REVOKED = "key.revoked"
+    SETTING_SET = "setting.set"
+    SETTING_DROPPED = "setting.dropped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

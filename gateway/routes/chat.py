@@ -7,9 +7,10 @@ from starlette.types import Receive
 
 from gateway.auth.authenticator import Caller
 from gateway.caller_watch import CallerWatch
-from gateway.chat_request import ChatIntent, read_chat_request
+from gateway.chat_request import read_chat_request
 from gateway.chat_stream import ChatStream
 from gateway.envelope import chat_completion, output_error
+from gateway.intent import GenerationIntent
 from gateway.outcome import Outcome
 from gateway.record import RequestRecord
 from gateway.services import Services, record_of, services_of
@@ -39,7 +40,7 @@ async def create_chat_completion(request: Request) -> Response:
 
 
 async def _decode(
-    services: Services, intent: ChatIntent, caller: Caller, record: RequestRecord, receive: Receive
+    services: Services, intent: GenerationIntent, caller: Caller, record: RequestRecord, receive: Receive
 ) -> Outcome:
     async with (
         CallerWatch(receive, services.tasks),
