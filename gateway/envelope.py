@@ -1,8 +1,7 @@
-"""From an outcome to OpenAI's shapes with our extension member: whole answers, stream chunks, and errors."""
+"""What every API says of an outcome: the extension member, the error that it is, and server-sent events."""
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from gateway.completion import CompletionClass, NotAsked
@@ -10,15 +9,11 @@ from gateway.errors import OutputError
 from gateway.outcome import BoundContract, Outcome
 from gateway.problem_rows import REASONS
 from gateway.protocol import (
-    AnsweredMessage,
-    ChatCompletion,
-    Choice,
     ContractMember,
     EnforcementCounts,
     NodeMember,
     SchemagateMember,
     SignatureMember,
-    Usage,
     ValidationMember,
 )
 from gateway.record import RequestRecord
@@ -49,69 +44,12 @@ def output_error(outcome: Outcome, record: RequestRecord) -> OutputError | None:
     )
 
 
-def chat_completion(outcome: Outcome, record: RequestRecord) -> ChatCompletion:
-    """The body of a 200."""
-    assert outcome.finish_reason is not None
-    return ChatCompletion(
-        id=completion_id(record),
-        created=_now(),
-        model=outcome.offer.model,
-        choices=[Choice(message=AnsweredMessage(content=outcome.text), finish_reason=outcome.finish_reason)],
-        usage=usage_of(outcome),
-        schemagate=member_of(outcome, record),
-    )
-
-
-class ChunkWriter:
-    """The `data:` lines of one stream. Every chunk has the same id and time."""
-
-    def __init__(self, record: RequestRecord, *, model: str, include_usage: bool) -> None:
-        self._include_usage = include_usage
-        self._head: dict[str, Any] = {
-            "id": completion_id(record),
-            "object": "chat.completion.chunk",
-            "created": _now(),
-            "model": model,
-        }
-
-    def role(self) -> bytes:
-        """The first chunk."""
-        return self._chunk({"role": "assistant", "content": "", "refusal": None}, None)
-
-    def text(self, text: str) -> bytes:
-        """New text."""
-        return self._chunk({"content": text}, None)
-
-    def finish(self, outcome: Outcome, record: RequestRecord) -> bytes:
-        """The chunk with the finish reason, which also carries the class; then the usage, if it was asked for."""
-        last = self._chunk({}, outcome.finish_reason, schemagate=member_of(outcome, record).model_dump(by_alias=True))
-        if not self._include_usage:
-            return last
-        return last + sse_data({**self._head, "choices": [], "usage": usage_of(outcome).model_dump()})
-
-    def _chunk(self, delta: Mapping[str, Any], finish_reason: str | None, **extension: Any) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        usage = {"usage": None} if self._include_usage else {}
-        return sse_data({**self._head, "choices": [choice], **usage, **extension})
-
-
 DONE = b"data: [DONE]\n\n"
 
 
 def sse_data(value: Mapping[str, Any]) -> bytes:
     """One server-sent event. JSON has no raw line break, so one `data:` line holds it."""
     return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
-
-
-def completion_id(record: RequestRecord) -> str:
-    """OpenAI's prefix on the request's own id."""
-    return f"chatcmpl-{record.request_id.removeprefix('req_')}"
-
-
-def usage_of(outcome: Outcome) -> Usage:
-    """OpenAI's three counts."""
-    prompt, completion = outcome.usage.prompt_tokens, outcome.usage.completion_tokens
-    return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion)
 
 
 def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
@@ -186,7 +124,3 @@ def _validation(outcome: Outcome) -> ValidationMember:
             return ValidationMember(verdict="not_applicable")
         case verdict:
             assert_never(verdict)
-
-
-def _now() -> int:
-    return int(datetime.now(UTC).timestamp())

@@ -18,7 +18,7 @@ USED = frozenset(
         "stream_options", "max_tokens", "max_completion_tokens",
     }
 )  # fmt: skip
-"""Read by `gateway.protocol.ChatRequest`."""
+"""Read by `gateway.chat.protocol.ChatRequest`."""
 
 ACCEPTED: Mapping[str, str] = {
     "user": "not used",

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from gateway.artifacts import ArtifactSource
 from gateway.auth.authenticator import Caller
 from gateway.budget import BudgetLedger, Demand, Meter
-from gateway.chat_request import ExplainIntent
 from gateway.compilers import Compiler
 from gateway.errors import DeadlinePassedError, NoNodeError
+from gateway.explain_request import ExplainIntent
 from gateway.generation import Generation, Validator
 from gateway.intake import ContractIntake
 from gateway.intent import GenerationIntent
@@ -62,7 +62,9 @@ class Pipeline:
         self._request_seconds = request_seconds
 
     @asynccontextmanager
-    async def chat(self, intent: GenerationIntent, caller: Caller, record: RequestRecord) -> AsyncIterator[Generation]:
+    async def generate(
+        self, intent: GenerationIntent, caller: Caller, record: RequestRecord
+    ) -> AsyncIterator[Generation]:
         """Carry a chat completion to the point where a node has begun it; leaving the block ends it there.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Wire types of the public API: what callers send and what they get.
+"""Wire types that the public APIs share: what callers send and what they get.
 
 Requests are read strictly (no coercion) from values that `registry.parsing` produced, after `gateway.fields` has
 disposed of every field that is not used. Unions are avoided on the way in, so that a fault's path is the caller's.
@@ -8,15 +8,11 @@ import math
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from registry.naming import MAX_REFERENCE_CHARACTERS
 
-MAX_STOP_STRINGS = 4
-MAX_STOP_CHARACTERS = 256
 MAX_MODEL_CHARACTERS = 256
-MAX_SEED = 2**63 - 1
 
 
 class Sent(BaseModel):
@@ -41,41 +37,7 @@ def _number(value: Any) -> Any:
         return math.inf if value > 0 else -math.inf
 
 
-def _text_parts(value: Any) -> Any:
-    if isinstance(value, str):
-        return [{"type": "text", "text": value}]
-    if isinstance(value, list):
-        return value
-    raise PydanticCustomError("content_type", "must be a string or a list of text parts")
-
-
-def _stop_strings(value: Any) -> Any:
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) else value
-
-
 Number = Annotated[float, BeforeValidator(_number)]
-
-
-class TextPart(Sent):
-    """The one kind of content part that is served."""
-
-    type: Literal["text"]
-    text: str
-
-
-class Message(Sent):
-    """One turn. The members that only tools, audio and refusals use are known, and may only be empty."""
-
-    role: Literal["system", "developer", "user", "assistant"]
-    content: Annotated[list[TextPart], FailFast(), BeforeValidator(_text_parts)]
-    name: str | None = None
-    refusal: None = None
-    audio: None = None
-    function_call: None = None
-    tool_calls: Annotated[list[Any] | None, Field(max_length=0)] = None
-    annotations: Annotated[list[Any] | None, Field(max_length=0)] = None
 
 
 class JsonSchemaFormat(Sent):
@@ -93,34 +55,6 @@ class ResponseFormat(Sent):
     type: Literal["text", "json_schema", "json_object", "contract"]
     json_schema: JsonSchemaFormat | None = None
     contract: Annotated[str | None, Field(min_length=1, max_length=MAX_REFERENCE_CHARACTERS)] = None
-
-
-class StreamOptions(Sent):
-    """`stream_options`; obfuscation is off whatever is asked, as nothing here depends on packet sizes."""
-
-    include_usage: bool | None = None
-    include_obfuscation: bool | None = None
-
-
-class ChatRequest(Sent):
-    """The used fields of `POST /v1/chat/completions`."""
-
-    model: Annotated[str, Field(min_length=1, max_length=MAX_MODEL_CHARACTERS)]
-    messages: Annotated[list[Message], FailFast(), Field(min_length=1)]
-    response_format: ResponseFormat | None = None
-    contract: Annotated[str | None, Field(min_length=1, max_length=MAX_REFERENCE_CHARACTERS)] = None
-    temperature: Annotated[Number | None, Field(ge=0, le=2)] = None
-    top_p: Annotated[Number | None, Field(gt=0, le=1)] = None
-    seed: Annotated[int | None, Field(ge=0, le=MAX_SEED)] = None
-    stop: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=MAX_STOP_CHARACTERS)]],
-        Field(max_length=MAX_STOP_STRINGS),
-        BeforeValidator(_stop_strings),
-    ] = []
-    stream: bool | None = None
-    stream_options: StreamOptions | None = None
-    max_tokens: Annotated[int | None, Field(ge=1, le=2**31)] = None
-    max_completion_tokens: Annotated[int | None, Field(ge=1, le=2**31)] = None
 
 
 class EnforcementCounts(Answered):
@@ -193,45 +127,7 @@ class SchemagateMember(Answered):
     timings: dict[str, float]
 
 
-class Usage(Answered):
-    """OpenAI's usage."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-
-
-class AnsweredMessage(Answered):
-    """The assistant's turn."""
-
-    role: Literal["assistant"] = "assistant"
-    content: str
-    refusal: None = None
-
-
 FinishReason = Literal["stop", "length"]
-
-
-class Choice(Answered):
-    """The one choice."""
-
-    index: int = 0
-    message: AnsweredMessage
-    finish_reason: FinishReason
-    logprobs: None = None
-
-
-class ChatCompletion(Answered):
-    """200 of an unstreamed request."""
-
-    id: str
-    object: Literal["chat.completion"] = "chat.completion"
-    created: int
-    model: str
-    choices: list[Choice]
-    usage: Usage
-    system_fingerprint: None = None
-    schemagate: SchemagateMember
 
 
 class ModelCard(Answered):

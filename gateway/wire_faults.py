@@ -6,10 +6,11 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from gateway.chat.protocol import Message, StreamOptions, TextPart
 from gateway.contract_protocol import PolicySent
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.fields import unknown_member
-from gateway.protocol import JsonSchemaFormat, Message, ResponseFormat, StreamOptions, TextPart
+from gateway.protocol import JsonSchemaFormat, ResponseFormat
 from registry.contract import JsonValue
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -33,6 +34,17 @@ _NESTED: Mapping[tuple[str, ...], type[BaseModel]] = {
 
 _CONSTRAINT_CARRIERS = frozenset({"response_format", "contract"})
 """Objects in which any unknown member may be a lost constraint."""
+
+
+def body_object(body: JsonValue) -> dict[str, JsonValue]:
+    """A body that is a JSON object.
+
+    Raises:
+        InvalidRequestError: it is something else.
+    """
+    if not isinstance(body, dict):
+        raise InvalidRequestError(RequestFault.INVALID_TYPE, "the body must be a JSON object")
+    return body
 
 
 def dotted_path(loc: _Loc) -> str:

@@ -7,9 +7,10 @@ from starlette.types import Receive
 
 from gateway.auth.authenticator import Caller
 from gateway.caller_watch import CallerWatch
-from gateway.chat_request import read_chat_request
-from gateway.chat_stream import ChatStream
-from gateway.envelope import chat_completion, output_error
+from gateway.chat.envelope import chat_completion
+from gateway.chat.request import read_chat_request
+from gateway.chat.stream import ChatStream
+from gateway.envelope import output_error
 from gateway.intent import GenerationIntent
 from gateway.outcome import Outcome
 from gateway.record import RequestRecord
@@ -44,7 +45,7 @@ async def _decode(
 ) -> Outcome:
     async with (
         CallerWatch(receive, services.tasks),
-        services.pipeline.chat(intent, caller, record) as generation,
+        services.pipeline.generate(intent, caller, record) as generation,
     ):
         async for _ in generation.texts():
             pass

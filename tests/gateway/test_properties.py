@@ -10,8 +10,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.chat_request import read_chat_request, read_explain_request
+from gateway.chat.request import read_chat_request
 from gateway.errors import InvalidRequestError
+from gateway.explain_request import read_explain_request
 from gateway.fields import ACCEPTED, CONSTRAINT_LIKE, UNSUPPORTED, USED
 from gateway.problems import problem_of
 from inference_node.protocol import StopCause

@@ -6,9 +6,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from gateway.caller_watch import CallerWatch
-from gateway.chat_request import read_explain_request
 from gateway.envelope import contract_member, enforcement_counts
 from gateway.explain_protocol import CompileCostMember, ExplainAnswer, LimitMember, ReportEntryMember, TextMember
+from gateway.explain_request import read_explain_request
 from gateway.pipeline import Explained
 from gateway.protocol import PolicyMember
 from gateway.services import record_of, services_of

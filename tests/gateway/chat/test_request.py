@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from gateway.chat_request import read_chat_request, read_explain_request
+from gateway.chat.request import read_chat_request
 from gateway.errors import InvalidRequestError, RequestFault
+from gateway.explain_request import read_explain_request
 from gateway.fields import ACCEPTED, CONSTRAINT_LIKE, UNSUPPORTED, USED
 from gateway.intent import InlineContract, NamedContract
 from registry.contract import ContractKind

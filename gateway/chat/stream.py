@@ -14,7 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.auth.authenticator import Caller
 from gateway.caller_watch import CallerGoneError, CallerWatch
-from gateway.envelope import DONE, ChunkWriter, output_error, sse_data
+from gateway.chat.envelope import ChunkWriter
+from gateway.envelope import DONE, output_error, sse_data
 from gateway.intent import GenerationIntent
 from gateway.outcome import Outcome
 from gateway.problems import internal_problem, problem_of
@@ -77,7 +78,7 @@ class ChatStream(Response):
 
     async def _events(self) -> AsyncGenerator[bytes, None]:
         record, intent = self._record, self._intent
-        async with self._services.pipeline.chat(intent, self._caller, record) as generation:
+        async with self._services.pipeline.generate(intent, self._caller, record) as generation:
             chunks = ChunkWriter(record, model=generation.offer.model, include_usage=intent.include_usage)
             yield chunks.role()
             async for text in generation.texts():
