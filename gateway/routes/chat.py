@@ -9,8 +9,9 @@ from gateway.auth.authenticator import Caller
 from gateway.caller_watch import CallerWatch
 from gateway.chat.envelope import chat_completion
 from gateway.chat.request import read_chat_request
-from gateway.chat.stream import ChatStream
+from gateway.chat.stream import ChatEvents
 from gateway.envelope import output_error
+from gateway.event_stream import EventStream
 from gateway.intent import GenerationIntent
 from gateway.outcome import Outcome
 from gateway.record import RequestRecord
@@ -32,7 +33,7 @@ async def create_chat_completion(request: Request) -> Response:
     record.model = intent.model
     record_intent(intent)
     if intent.stream:
-        return ChatStream(services, intent, caller, record)
+        return EventStream(ChatEvents(services, intent, caller, record), services, record)
     outcome = await _decode(services, intent, caller, record, request.receive)
     error = output_error(outcome, record)
     if error is not None:
