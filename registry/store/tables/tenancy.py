@@ -1,4 +1,4 @@
-"""Tenants, their API keys, their ledger and chain of audit, their policy."""
+"""Tenants, their teams and API keys, their ledger and chain of audit, their policy."""
 
 from sqlalchemy import Column, ForeignKey, Integer, PrimaryKeyConstraint, String, Table, Text
 
@@ -10,6 +10,18 @@ TENANTS = Table(
     METADATA,
     Column("id", String(64), primary_key=True),
     Column("created_at", UtcDateTime(), nullable=False),
+    Column("name", String(128), nullable=False, server_default=""),
+    Column("disabled_at", UtcDateTime()),
+)
+
+TEAMS = Table(
+    # Never deleted: contracts, budgets and the audit name them.
+    "teams",
+    METADATA,
+    Column("tenant_id", String(64), ForeignKey("tenants.id"), nullable=False),
+    Column("name", String(64), nullable=False),
+    Column("created_at", UtcDateTime(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "name"),
 )
 
 API_KEYS = Table(
@@ -25,6 +37,11 @@ API_KEYS = Table(
     Column("principal", String(128), nullable=False, server_default=""),
     Column("team", String(64)),
     Column("roles", String(128), nullable=False, server_default="caller"),
+    Column("scopes", String(256)),  # NULL: those of the roles
+    Column("rotated_at", UtcDateTime()),
+    Column("previous_digest", String(64)),
+    Column("previous_until", UtcDateTime()),
+    Column("last_used_at", UtcDateTime()),  # written by the minute, never on a request's path
 )
 
 LEDGERS = Table(
