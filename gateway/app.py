@@ -17,7 +17,8 @@ from gateway.artifacts import ArtifactSource
 from gateway.auth.authenticator import Authenticator
 from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
-from gateway.budget import BudgetLedger
+from gateway.budgets.ledger import BudgetLedger
+from gateway.budgets.memory_ledger import MemoryBudgetLedger
 from gateway.comparisons import BoundedComparer
 from gateway.compatibility.service import ComparisonService
 from gateway.compilers import Compiler
@@ -25,7 +26,6 @@ from gateway.confluent.router import ROUTERS as CONFLUENT_ROUTERS
 from gateway.errors import BudgetRefusedError, ContractLookupError, ContractRefusedError, GatewayError
 from gateway.generation import Validator
 from gateway.intake import ContractIntake
-from gateway.memory_budget import MemoryBudgetLedger
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD, Observed

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import structlog
 
-from gateway.budget import Meter
+from gateway.budgets.ledger import Meter
 from gateway.completion import End, NotAsked, classify, needs_verdict
 from gateway.nodes import ModelOffer, OpenSequence
 from gateway.outcome import BoundContract, Outcome

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gateway.artifacts import ArtifactSource
 from gateway.auth.authenticator import Caller
-from gateway.budget import BudgetLedger, Demand, Meter
+from gateway.budgets.ledger import BudgetLedger, Demand, Meter
 from gateway.compilers import Compiler
 from gateway.errors import DeadlinePassedError, NoNodeError
 from gateway.explain_request import ExplainIntent

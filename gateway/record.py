@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from compiler_pool.artifact import ArtifactKey
 from gateway.auth.authenticator import Caller
-from gateway.budget import Meter
+from gateway.budgets.ledger import Meter
 from gateway.completion import NotAsked, classify
 from gateway.identifiers import RequestId
 from gateway.outcome import CacheTier, Outcome, TakenContract

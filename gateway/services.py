@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from gateway.auth.authenticator import Authenticator, Caller
 from gateway.body import parse_body, read_body
-from gateway.budget import BudgetLedger, Demand
+from gateway.budgets.ledger import BudgetLedger, Demand
 from gateway.comparisons import COMPARING_FOR
 from gateway.compilers import Compiler
 from gateway.metrics import GatewayMetrics

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT
-from gateway.memory_budget import MemoryBudgetLedger
+from gateway.budgets.memory_ledger import MemoryBudgetLedger
 from gateway.settings import GatewaySettings
 from tests.gateway.serving import served_gateway
 from tests.gateway.twins import PEPPER, NodeTwin, PoolTwin, chat, says, strict, until

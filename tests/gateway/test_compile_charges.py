@@ -11,7 +11,7 @@ import pytest
 
 from compiler_pool.protocol import Busy, CompileOutcome, CompileRequest, Crashed, Rejected, RejectionWire, TimedOut
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT
-from gateway.memory_budget import MemoryBudgetLedger
+from gateway.budgets.memory_ledger import MemoryBudgetLedger
 from gateway.settings import GatewaySettings
 from tests.gateway.twins import COST, PEPPER, PoolTwin, World, compiled, gateway_with, strict, until
 

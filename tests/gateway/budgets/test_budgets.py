@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from compiler_pool.protocol import Busy, Crashed, TimedOut
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT
-from gateway.budget import Demand, Meter
+from gateway.budgets.ledger import Demand, Meter
+from gateway.budgets.memory_ledger import MemoryBudgetLedger
 from gateway.errors import BudgetRefusedError
-from gateway.memory_budget import MemoryBudgetLedger
 from inference_node.protocol import NodeFault
 from policy.budget import BudgetLimits
 from registry.contract import ContractDigest

@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
-from gateway.budget import Demand, Lease, Meter
+from gateway.budgets.ledger import Demand, Lease, Meter
 from gateway.errors import BudgetRefusedError
 from gateway.settings import GatewaySettings
 from policy.budget import Budget, BudgetLimits, BudgetState, Exhausted, Usage, reserve, settle
