@@ -121,7 +121,7 @@ class Node:
         if request.artifact_key is not None:
             matcher = await asyncio.to_thread(engine.artifacts.matcher, request.artifact_key)
         try:
-            prompt_ids = await asyncio.to_thread(engine.prompts.encode, request.messages)
+            prompt_ids = await asyncio.to_thread(engine.prompts.encode, request.messages, request.tools)
         except ChatTemplateError as error:
             raise RefusedRequestError(NodeFault(code="malformed_request", message=error.reason)) from error
         context_tokens = engine.identity.context_tokens
@@ -145,6 +145,7 @@ class Node:
                 max_tokens=request.max_tokens,
                 stop_strings=request.stop,
                 matcher=matcher,
+                num_top_logprobs=request.top_logprobs,
             ),
             engine.tokenizer,
             outbox,

@@ -49,6 +49,9 @@ def _merged(events: list[GenerateEvent]) -> list[GenerateEvent]:
         token_ids=[token_id for event in tokens for token_id in event.token_ids],
         num_forced_tokens=sum(event.num_forced_tokens for event in tokens),
         accepting=tokens[-1].accepting,
+        logprobs=None
+        if tokens[-1].logprobs is None
+        else [logprob for event in tokens for logprob in event.logprobs or []],
     )
     before = [event for event in others if not isinstance(event, Finish)]
     return [*before, merged, *(event for event in others if isinstance(event, Finish))]

@@ -16,14 +16,18 @@ from typing import Any, Final, NoReturn
 
 from jinja2 import Template, TemplateError
 from jinja2.ext import loopcontrols
+from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
 from inference_node.errors import ChatTemplateError, ModelFileError
-from inference_node.protocol import ChatMessage
+from inference_node.protocol import ChatMessage, ToolOffer
+from inference_node.tool_prompt import JsonText, plain_messages, template_messages, template_tools
 
 _PRIVATE_CHARACTERS: Final = range(0xF0000, 0xFFFFE)
 """A plane of characters that nothing assigns."""
+
+_SURROGATE_PAIR: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 _SPECIAL_ROLES: Final = ("bos_token", "eos_token", "unk_token", "pad_token")
 
@@ -35,7 +39,7 @@ class PromptEncoder:
         """`special_texts`: the texts of special tokens by role, as templates name them (`bos_token`, …)."""
         self.template_digest: Final = f"sha256:{sha256(template.encode()).hexdigest()}"
         self._source = template
-        self._template = _compiled(template)
+        self._template, self._knows_tools = _compiled(template)
         self._tokenizer = tokenizer
         self._tokenizer.encode_special_tokens = True
         self._special_texts = dict(special_texts)
@@ -44,14 +48,16 @@ class PromptEncoder:
         longest_first = sorted(self._special_ids, key=len, reverse=True)
         self._at_specials = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
 
-    def encode(self, messages: Sequence[ChatMessage]) -> list[int]:
+    def encode(self, messages: Sequence[ChatMessage], tools: Sequence[ToolOffer] = ()) -> list[int]:
         """The prompt's token ids, up to where the assistant's turn begins.
 
         Raises:
             ChatTemplateError: the template refuses these messages.
         """
-        exchange = self._exchange(messages)
-        rendered = self._render(messages, str.maketrans(exchange))
+        if not self._knows_tools:
+            messages, tools = plain_messages(messages, tools), ()
+        exchange = self._exchange(messages, tools)
+        rendered = self._render(messages, tools, str.maketrans(exchange))
         back = str.maketrans({private: character for character, private in exchange.items()})
         token_ids: list[int] = []
         position = 0
@@ -61,23 +67,30 @@ class PromptEncoder:
             position = match.end()
         return token_ids + self._plain_ids(rendered[position:].translate(back))
 
-    def _exchange(self, messages: Sequence[ChatMessage]) -> dict[str, str]:
-        """For each character that a special token begins with, a private one that is used nowhere."""
+    def _exchange(self, messages: Sequence[ChatMessage], tools: Sequence[ToolOffer]) -> dict[str, str]:
+        """For each character that a special token begins with, a private one that is used nowhere.
+
+        JSON may spell a private character by its escape, which a template's parse would bring out: those of a text that
+        has any are counted as used.
+        """
         beginnings = sorted({text[0] for text in self._special_ids})
-        used = set(self._source).union(*(message.content for message in messages))
+        used = set(self._source).union(*map(_characters, messages), *map(_offered_characters, tools))
         private = (chr(code) for code in _PRIVATE_CHARACTERS if chr(code) not in used)
         try:
             return {beginning: next(private) for beginning in beginnings}
         except (StopIteration, RuntimeError):
             raise ChatTemplateError(reason="the messages use every private character") from None
 
-    def _render(self, messages: Sequence[ChatMessage], exchange: dict[int, str]) -> str:
+    def _render(self, messages: Sequence[ChatMessage], tools: Sequence[ToolOffer], exchange: dict[int, str]) -> str:
+        def translate(text: str) -> str:
+            return text.translate(exchange)
+
+        offered = {"tools": template_tools(tools, translate)} if tools else {}
         try:
             return self._template.render(
-                messages=[
-                    {"role": message.role, "content": message.content.translate(exchange)} for message in messages
-                ],
+                messages=template_messages(messages, translate),
                 add_generation_prompt=True,
+                **offered,
                 **self._special_texts,
             )
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
@@ -134,17 +147,41 @@ def _text_of(token: object) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _compiled(source: str) -> Template:
-    """In a sandbox, with what Hugging Face's templates expect: trimmed blocks and three functions."""
+def _characters(message: ChatMessage) -> set[str]:
+    texts = [message.content, message.tool_call_id or ""]
+    texts += [text for call in message.tool_calls for text in (call.call_id, call.text)]
+    return _with_escaped(texts)
+
+
+def _offered_characters(tool: ToolOffer) -> set[str]:
+    return _with_escaped([tool.description or "", tool.parameters or ""])
+
+
+def _with_escaped(texts: Sequence[str]) -> set[str]:
+    """The characters of texts, and those that a JSON reader would find in them."""
+    escaped = (
+        chr(0x10000 + ((int(match[1], 16) & 0x3FF) << 10) + (int(match[2], 16) & 0x3FF))
+        for text in texts
+        for match in _SURROGATE_PAIR.finditer(text)
+    )
+    return set().union(*texts, escaped)
+
+
+def _compiled(source: str) -> tuple[Template, bool]:
+    """In a sandbox, with what Hugging Face's templates expect: trimmed blocks and three functions. And whether the
+    template reads `tools`."""
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = _strftime_now
-    return environment.from_string(source)
+    names = find_undeclared_variables(environment.parse(source))
+    return environment.from_string(source), "tools" in names
 
 
 def _to_json(value: object, indent: int | None = None) -> str:
     """Without the escaping of HTML that Jinja's own filter does."""
+    if isinstance(value, JsonText) and indent is None:
+        return value.text
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 

@@ -11,7 +11,16 @@ from typing import Protocol
 
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.matcher import GrammarMatcher
-from inference_node.protocol import Finish, GenerateEvent, NodeTimings, Started, StopCause, TokenEvent, Usage
+from inference_node.protocol import (
+    Finish,
+    GenerateEvent,
+    NodeTimings,
+    Started,
+    StopCause,
+    TokenEvent,
+    TokenLogprob,
+    Usage,
+)
 from inference_node.sampler import SamplingChoice
 from inference_node.text_stream import TextStream
 
@@ -33,6 +42,8 @@ class SequenceRequest:
     max_tokens: int | None
     stop_strings: Sequence[str]
     matcher: GrammarMatcher | None
+    num_top_logprobs: int | None = None
+    """None: no log probabilities. With them every token is picked from a row, also where the grammar has one choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +74,19 @@ class DecodingSequence:
         self.is_cancelled = False
         """Set from any thread; seen before the next step."""
         self.mask_seconds = 0.0
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         self._sink = sink
         self._context_tokens = context_tokens
-        self._owed: deque[tuple[int, bool]] = deque()
+        self._owed: deque[tuple[int, TokenLogprob | None, bool]] = deque()
         """Tokens that are decided and not taken yet, and whether they were forced: the matcher broke before them."""
         self._asks_forced = False
         self._stream = TextStream(request.stop_strings)
         self._num_forced = 0
         self._unsent_ids: list[int] = []
         self._num_unsent_forced = 0
+        self._unsent_logprobs: list[tuple[int, TokenLogprob]] = []
+        """Each with the byte of the text at which its token begins."""
+        self._num_bytes = 0
         self._has_unspoken = False
         """A special token was taken that stands for no text: the matcher knows of it, the text does not."""
         self._submitted_at = time.perf_counter()
@@ -101,14 +115,14 @@ class DecodingSequence:
     def begin(self) -> None:
         """It has its place in the cache. What the grammar forces from the start is taken before the first pass."""
         self._admitted_at = time.perf_counter()
-        self._asks_forced = self.matcher is not None
+        self._asks_forced = self._takes_forced
 
-    def take(self, token_id: int) -> Ending | None:
+    def take(self, token_id: int, logprob: TokenLogprob | None = None) -> Ending | None:
         """Append the picked token, and after it what the grammar forces. None: go on."""
         if self._prefilled_at is None:
             self._prefilled_at = time.perf_counter()
-        self._owed.append((token_id, False))
-        self._asks_forced = self.matcher is not None
+        self._owed.append((token_id, logprob, False))
+        self._asks_forced = self._takes_forced
         return self.resume()
 
     def resume(self) -> Ending | None:
@@ -180,11 +194,12 @@ class DecodingSequence:
         forced = self.matcher.forced_tokens()
         if not self.matcher.is_broken:
             self._asks_forced = False
-            self._owed.extend((token_id, True) for token_id in forced)
+            if self._takes_forced:
+                self._owed.extend((token_id, None, True) for token_id in forced)
         return None if self.matcher.is_standing else self._ending_by_grammar()
 
     def _take_owed(self) -> Ending | None:
-        token_id, is_forced = self._owed[0]
+        token_id, logprob, is_forced = self._owed[0]
         if self.matcher is not None:
             self.matcher.advance([token_id])
             if self.matcher.is_broken:
@@ -192,23 +207,32 @@ class DecodingSequence:
             if not self.matcher.is_standing:
                 return self._ending_by_grammar()
         self._owed.popleft()
-        ending = self._append(token_id, is_forced=is_forced)
+        ending = self._append(token_id, logprob, is_forced=is_forced)
         if ending is not None and ending.cause in {"end_of_sequence", "stop_string"}:
             return ending
         # Where budget and grammar end on the same token, the grammar's end says more.
         return self._ending_by_grammar() or ending
 
-    def _append(self, token_id: int, *, is_forced: bool) -> Ending | None:
+    @property
+    def _takes_forced(self) -> bool:
+        """Whether tokens that must follow are taken unseen: not where somebody wants to know how likely they were."""
+        return self.matcher is not None and self.request.num_top_logprobs is None
+
+    def _append(self, token_id: int, logprob: TokenLogprob | None, *, is_forced: bool) -> Ending | None:
         self.token_ids.append(token_id)
         self._unsent_ids.append(token_id)
         if is_forced:
             self._num_forced += 1
             self._num_unsent_forced += 1
-        if token_id in self._tokenizer.end_ids:
+        if token_id in self.tokenizer.end_ids:
             return Ending(cause="end_of_sequence")
-        is_text = token_id not in self._tokenizer.special
+        is_text = token_id not in self.tokenizer.special
         self._has_unspoken |= not is_text
-        self._send(self._stream.push(self._tokenizer.token_bytes[token_id] if is_text else b""))
+        data = self.tokenizer.token_bytes[token_id] if is_text else b""
+        if logprob is not None and is_text:
+            self._unsent_logprobs.append((self._num_bytes, logprob))
+        self._num_bytes += len(data)
+        self._send(self._stream.push(data))
         if self._stream.stopped_by is not None:
             return Ending(cause="stop_string", stop_string=self._stream.stopped_by)
         if self._num_left() == 0:
@@ -251,7 +275,17 @@ class DecodingSequence:
                 token_ids=self._unsent_ids,
                 num_forced_tokens=self._num_unsent_forced,
                 accepting=accepting,
+                logprobs=self._spoken_logprobs(),
             )
         )
         self._unsent_ids = []
         self._num_unsent_forced = 0
+
+    def _spoken_logprobs(self) -> list[TokenLogprob] | None:
+        """Of the tokens whose text begins before where the sent text ends: a stop string's own tokens have none."""
+        if self.request.num_top_logprobs is None:
+            return None
+        num_sent = len(self._stream.sent_text.encode()) if self._stream.stopped_by is not None else self._num_bytes
+        spoken = [logprob for begins_at, logprob in self._unsent_logprobs if begins_at < num_sent]
+        self._unsent_logprobs = []
+        return spoken

@@ -21,8 +21,8 @@ from inference_node.errors import RefusedRequestError
 from inference_node.kv_cache import KvCache
 from inference_node.mask_filler import MaskFiller
 from inference_node.metrics import NodeMetrics
+from inference_node.picking import pick
 from inference_node.protocol import NodeFault
-from inference_node.sampler import sample
 from inference_node.sequence import DecodingSequence, Ending
 from inference_node.step_batch import Slice
 from inference_node.step_plan import Running, StepLimits, plan_step
@@ -274,8 +274,8 @@ class StepLoop:
             bitmask = self._masks.rows([ready[row].place for row in masked]).to(logits.device)
             apply_bitmask_(logits, bitmask, rows=torch.tensor(masked, device=logits.device))
         for running, row in zip(ready, logits, strict=True):
-            running.logits = running.mask = None
-            self._guarded(running, partial(_pick, running, row))
+            raw, running.logits, running.mask = running.logits, None, None
+            self._guarded(running, partial(pick, running.sequence, row, raw))
 
     def _is_mask_ready(self, running: Running, deadline: float) -> bool:
         def is_ready() -> bool:
@@ -341,9 +341,3 @@ def _settle_mask(running: Running) -> Ending | None:
         running.sequence.mask_seconds += running.mask.result()
         running.mask = None
     return running.sequence.ending_by_mask()
-
-
-def _pick(running: Running, row: torch.Tensor) -> Ending | None:
-    token_id = sample(row, running.sequence.request.choice, index=running.num_picked)
-    running.num_picked += 1
-    return running.sequence.take(token_id)

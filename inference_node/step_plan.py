@@ -34,8 +34,6 @@ class Running:
     mask: Future[float] | None = None
     repair: Future[None] | None = None
     """While its matcher is moved to another lexer, on another thread; nobody else touches the matcher meanwhile."""
-    num_picked: int = 0
-    """Tokens that were picked, forced ones left out: the index of the next draw."""
     is_masked: bool = False
     """Whether its place's mask row applies to its logits. Always, under a grammar."""
 

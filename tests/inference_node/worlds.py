@@ -175,6 +175,7 @@ def new_sequence(
     max_tokens: int | None = 32,
     stop: Sequence[str] = (),
     context_tokens: int = 512,
+    num_top_logprobs: int | None = None,
 ) -> DecodingSequence:
     """A sequence over a prompt's own tokens, without a template."""
     matcher = Prototype.build(tokenizer, grammar, budget).matcher() if isinstance(grammar, str) else grammar
@@ -186,6 +187,7 @@ def new_sequence(
         max_tokens=max_tokens,
         stop_strings=stop,
         matcher=matcher,
+        num_top_logprobs=num_top_logprobs,
     )
     return DecodingSequence(request, tokenizer, collector, context_tokens=context_tokens)
 
