@@ -10,8 +10,10 @@ GatewayError
 │   ├── ModelNotFoundError
 │   ├── ContractLookupError       a contract was named, and cannot be used: what the registry said of it
 │   ├── ContractRefusedError      one or more rejections, by pointer
+│   ├── ServingRefusedError       the serving policy, or what the model's backend is able to
 │   ├── IdempotencyConflictError
 │   └── IdempotencyInProgressError
+├── PolicyUnreadableError         a serving policy that this gateway does not understand
 ├── StoreUnavailableError         the database of keys does not answer
 ├── BudgetRefusedError            a tenant's own limit
 ├── CompilerError
@@ -22,6 +24,7 @@ GatewayError
 │   ├── NoNodeError               nothing serves the model now
 │   ├── NodeRefusedError          a node refused before it began
 │   ├── NodeLostError             a node went away before it began
+│   ├── UpstreamRefusedError      a backend that is not ours refused, or failed, before it began
 │   └── DeadlinePassedError       no node had begun when the request's time was over
 └── OutputError                   decoding ended in a class that has no 200 (`gateway.completion`)
 
@@ -35,6 +38,7 @@ from typing import Any
 from gateway.completion import CompletionClass, Reason
 from inference_node.protocol import NodeFault
 from policy.rejection import Rejection
+from policy.serving_plan import ServingRefusal
 from registry.errors import RegistryError
 
 
@@ -136,6 +140,15 @@ class ContractRefusedError(RequestError):
         self.param = param
 
 
+class ServingRefusedError(RequestError):
+    """The tenant's serving policy does not allow it, or the model's backend is not able to. Nothing was spent."""
+
+    def __init__(self, refusal: ServingRefusal, message: str, *, param: str) -> None:
+        super().__init__(message)
+        self.refusal = refusal
+        self.param = param
+
+
 class IdempotencyConflictError(RequestError):
     """The key has been used for another request."""
 
@@ -149,6 +162,13 @@ class IdempotencyInProgressError(RequestError):
     def __init__(self, *, retry_after_seconds: float) -> None:
         super().__init__("the first request with this `Idempotency-Key` is still running; ask again for its answer")
         self.retry_after_seconds = retry_after_seconds
+
+
+class PolicyUnreadableError(GatewayError):
+    """A tenant's serving policy was written by a gateway that knows more; which part of it is in the log."""
+
+    def __init__(self) -> None:
+        super().__init__("the serving policy cannot be read by this gateway, so nothing is served under it; ask again")
 
 
 class StoreUnavailableError(GatewayError):
@@ -249,6 +269,33 @@ class NodeLostError(BackendError):
 
     def __init__(self) -> None:
         super().__init__("the inference node went away before it began to decode")
+
+
+class UpstreamFault(StrEnum):
+    """Why a backend that is not ours did not begin; told without its words, which may hold what is not the caller's."""
+
+    CONTEXT_LENGTH = "context_length_exceeded"
+    PROMPT_FILTERED = "content_filter"
+    CREDENTIALS = "backend_credentials"
+    """Ours to it: the operator's to mend."""
+    MODEL = "backend_model"
+    """It does not know the model that the operator named."""
+    REQUEST = "backend_refused"
+    """It does not take the request as we spelled it."""
+    OVERLOADED = "backend_overloaded"
+    FAILED = "backend_error"
+    UNREADABLE = "backend_unreadable"
+    """What it answered is not this API."""
+    UNREACHABLE = "backend_unreachable"
+
+
+class UpstreamRefusedError(BackendError):
+    """A backend that is not ours refused or failed before the first token."""
+
+    def __init__(self, fault: UpstreamFault, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(f"the model's backend did not begin ({fault})")
+        self.fault = fault
+        self.retry_after_seconds = retry_after_seconds
 
 
 class DeadlinePassedError(BackendError):

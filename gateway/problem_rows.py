@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from gateway.completion import CompletionClass, Reason
-from gateway.errors import RequestFault
+from gateway.errors import RequestFault, UpstreamFault
 from policy.rejection import RejectionCode
+from policy.serving_plan import ServingRefusal
 
 INVALID = "invalid_request_error"
 SERVER = "server_error"
@@ -107,6 +108,61 @@ NODE_FAULTS: Mapping[str, Row] = {
     ),
 }
 """A node's refusals before the first event, by their code."""
+
+SERVING_REFUSALS: Mapping[ServingRefusal, int] = {
+    refusal: HTTPStatus.BAD_REQUEST if refusal is ServingRefusal.CAPABILITY_UNAVAILABLE else HTTPStatus.FORBIDDEN
+    for refusal in ServingRefusal
+}
+
+UPSTREAM_FAULTS: Mapping[UpstreamFault, Row] = {
+    UpstreamFault.CONTEXT_LENGTH: Row(
+        status=400,
+        type=INVALID,
+        code="context_length_exceeded",
+        message="the messages and the tokens asked for are more than the model's context holds",
+        param="messages",
+    ),
+    UpstreamFault.PROMPT_FILTERED: Row(
+        status=400,
+        type=INVALID,
+        code="content_filter",
+        message="the model's backend filters these messages out",
+        param="messages",
+    ),
+    UpstreamFault.CREDENTIALS: Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the model's backend does not let this gateway in"
+    ),
+    UpstreamFault.MODEL: Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the model's backend does not have the model"
+    ),
+    UpstreamFault.REQUEST: Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the model's backend does not take this request"
+    ),
+    UpstreamFault.OVERLOADED: Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the model's backend is full; ask again",
+        retry_after_seconds=1,
+    ),
+    UpstreamFault.FAILED: Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the model's backend failed before it began"
+    ),
+    UpstreamFault.UNREADABLE: Row(
+        status=502, type=SERVER, code=BACKEND_FAILED, message="the model's backend answers in no way that can be read"
+    ),
+    UpstreamFault.UNREACHABLE: Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the model's backend cannot be reached; ask again",
+        retry_after_seconds=1,
+    ),
+}
+"""What backends that are not ours say before the first token."""
+
+UPSTREAM_OPERATORS = frozenset({UpstreamFault.CREDENTIALS, UpstreamFault.MODEL, UpstreamFault.REQUEST})
+"""Stays so until an operator has done something: stock clients are told not to ask again."""
 
 REASONS: Mapping[Reason, Row] = {
     Reason.NO_CONTINUATION: Row(

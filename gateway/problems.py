@@ -27,9 +27,12 @@ from gateway.errors import (
     NodeRefusedError,
     NoNodeError,
     OutputError,
+    PolicyUnreadableError,
+    ServingRefusedError,
     SlowBodyError,
     StoreUnavailableError,
     UnauthenticatedError,
+    UpstreamRefusedError,
 )
 from gateway.problem import NO_RETRY, Problem, retry_headers
 from gateway.problem_rows import (
@@ -39,6 +42,9 @@ from gateway.problem_rows import (
     REASONS,
     REQUEST_FAULTS,
     SERVER,
+    SERVING_REFUSALS,
+    UPSTREAM_FAULTS,
+    UPSTREAM_OPERATORS,
     Row,
 )
 from gateway.registry_problems import registry_problem
@@ -90,6 +96,14 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
             return Problem(status=404, type=INVALID, code="model_not_found", message=str(error), param="model")
         case ContractLookupError():
             return replace(problem_of(error.cause), param=error.param)
+        case ServingRefusedError():
+            return Problem(
+                status=SERVING_REFUSALS[error.refusal],
+                type=INVALID,
+                code=str(error.refusal),
+                message=str(error),
+                param=error.param,
+            )
         case IdempotencyConflictError():
             return Problem(status=409, type=INVALID, code="idempotency_conflict", message=str(error), headers=NO_RETRY)
         case IdempotencyInProgressError():
@@ -99,6 +113,10 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
                 code="idempotency_in_progress",
                 message=str(error),
                 headers=retry_headers(error.retry_after_seconds),
+            )
+        case PolicyUnreadableError():
+            return Problem(
+                status=503, type=SERVER, code="policy_unreadable", message=str(error), headers=retry_headers(1)
             )
         case StoreUnavailableError():
             return Problem(
@@ -146,6 +164,8 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
                 limit=error.fault.limit,
                 observed=error.fault.observed,
             )
+        case UpstreamRefusedError():
+            return _upstream(error)
         case OutputError():
             row = REASONS[error.reason]
             return _from_row(
@@ -158,6 +178,19 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
             )
         case _:
             return internal_problem()
+
+
+def _upstream(error: UpstreamRefusedError) -> Problem:
+    row = UPSTREAM_FAULTS[error.fault]
+    if error.retry_after_seconds is not None and row.retry_after_seconds is not None:
+        row = replace(row, retry_after_seconds=error.retry_after_seconds)
+    backend = row.code == BACKEND_FAILED
+    problem = _from_row(
+        row, str(error), reason=str(error.fault) if backend else None, completion=BACKEND_FAILED if backend else None
+    )
+    if error.fault not in UPSTREAM_OPERATORS:
+        return problem
+    return replace(problem, headers={**problem.headers, **NO_RETRY})
 
 
 def internal_problem() -> Problem:

@@ -26,16 +26,29 @@ from gateway.errors import (
     NodeRefusedError,
     NoNodeError,
     OutputError,
+    PolicyUnreadableError,
     RequestFault,
+    ServingRefusedError,
     SlowBodyError,
     StoreUnavailableError,
     UnauthenticatedError,
+    UpstreamFault,
+    UpstreamRefusedError,
 )
 from gateway.problem import dotted
-from gateway.problem_rows import NODE_FAULTS, REASONS, REJECTIONS, REQUEST_FAULTS
+from gateway.problem_rows import (
+    NODE_FAULTS,
+    REASONS,
+    REJECTIONS,
+    REQUEST_FAULTS,
+    SERVING_REFUSALS,
+    UPSTREAM_FAULTS,
+    UPSTREAM_OPERATORS,
+)
 from gateway.problems import problem_of, route_problem
 from inference_node.protocol import NodeFault
 from policy.rejection import Rejection, RejectionCode
+from policy.serving_plan import ServingRefusal
 from registry.errors import NotFoundError
 
 REFUSAL = Rejection(code=RejectionCode.UNSUPPORTED_KEYWORD, message="`not` is not supported", pointer="/anyOf/0/not")
@@ -48,6 +61,9 @@ EVERY_ERROR: tuple[GatewayError, ...] = (
     StoreUnavailableError(),
     ModelNotFoundError("x", offered=("y",)),
     ContractLookupError(NotFoundError("contract", "x@prod"), param="contract"),
+    ServingRefusedError(ServingRefusal.CAPABILITY_UNAVAILABLE, "no", param="response_format"),
+    PolicyUnreadableError(),
+    UpstreamRefusedError(UpstreamFault.FAILED),
     IdempotencyConflictError(),
     IdempotencyInProgressError(retry_after_seconds=1),
     ContractRefusedError((REFUSAL,), param="response_format.json_schema.schema"),
@@ -92,6 +108,26 @@ def test_every_closed_list_has_a_row_for_each_member() -> None:
     assert set(REQUEST_FAULTS) == set(RequestFault)
     assert set(NODE_FAULTS) == set(get_args(NodeFault.model_fields["code"].annotation))
     assert set(REASONS) == set(Reason)
+    assert set(SERVING_REFUSALS) == set(ServingRefusal)
+    assert set(UPSTREAM_FAULTS) == set(UpstreamFault)
+
+
+def test_what_an_operator_has_to_mend_is_not_asked_for_again() -> None:
+    for fault in UpstreamFault:
+        problem = problem_of(UpstreamRefusedError(fault))
+        assert (problem.headers.get("x-should-retry") == "false") == (fault in UPSTREAM_OPERATORS)
+
+
+def test_a_full_backend_says_itself_when_to_come_back() -> None:
+    assert problem_of(UpstreamRefusedError(UpstreamFault.OVERLOADED)).headers["Retry-After"] == "1"
+    problem = problem_of(UpstreamRefusedError(UpstreamFault.OVERLOADED, retry_after_seconds=7))
+    assert (problem.status, problem.headers["Retry-After"]) == (503, "7")
+
+
+def test_a_policy_forbids_and_a_backend_is_not_able() -> None:
+    statuses = {each: problem_of(ServingRefusedError(each, "no", param="p")).status for each in ServingRefusal}
+    assert statuses.pop(ServingRefusal.CAPABILITY_UNAVAILABLE) == 400
+    assert set(statuses.values()) == {403}
 
 
 @pytest.mark.parametrize("code", NODE_FAULTS)
