@@ -33,7 +33,7 @@ types: $(VENV)/.developer
 imports: $(VENV)/.developer
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.developer $(SUITE)
+unit: $(VENV)/.developer $(VENV)/clients $(SUITE)
 	@sh deploy/system_packages.sh
 	$(BIN)/pytest $(PYTEST_OPTIONS)
 
@@ -66,6 +66,13 @@ $(VENV)/.product: pyproject.toml requirements.lock | $(VENV)/.python
 $(VENV)/.developer: $(VENV)/.product
 	@echo "Installing the development tools"
 	@$(PIP) install --no-input --constraint requirements.lock --editable '.[dev]'
+	@touch $@
+
+# Frameworks that speak the API, in an environment of their own: they pin other versions of the stock client.
+$(VENV)/clients: tests/clients/requirements.lock | $(VENV)/.python
+	@echo "Installing the frameworks that the API is tested with"
+	@$(PYTHON) -m venv $@
+	@$@/bin/python -m pip --disable-pip-version-check install --no-input --quiet --requirement $<
 	@touch $@
 
 $(SUITE): | $(VENV)/.developer
