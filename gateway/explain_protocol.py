@@ -1,6 +1,6 @@
 """Wire types of `POST /v1/contracts/explain`: a contract, and what would become of it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -10,28 +10,16 @@ from gateway.protocol import (
     ContractMember,
     EnforcementCounts,
     PolicyMember,
-    ResponseFormat,
     Sent,
 )
 
 
-class InlineContractSent(Sent):
-    """A contract sent in the request: `schema` for JSON Schema, `definition` for any kind."""
-
-    kind: Annotated[str, Field(max_length=64)]
-    schema_: Annotated[Any, Field(alias="schema")] = None
-    definition: Any = None
-
-
 class ExplainRequest(Sent):
-    """`POST /v1/contracts/explain`: a contract, or the `response_format` that a generation would carry.
+    """`POST /v1/contracts/explain`: a contract, in any field in which a generation would carry one.
 
-    `contract` may also be the name of a registered contract. `model` chooses the tokenizer; without one, the only
-    model served.
+    `model` chooses the tokenizer; without one, the only model served.
     """
 
-    contract: Any = None
-    response_format: ResponseFormat | None = None
     strict: bool | None = None
     model: Annotated[str | None, Field(min_length=1, max_length=MAX_MODEL_CHARACTERS)] = None
 

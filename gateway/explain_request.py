@@ -1,14 +1,19 @@
 """From a parsed body to the contract that is to be explained."""
 
 from dataclasses import dataclass
+from typing import Final
 
-from gateway.definitions import read_inline
+from gateway.dialects.sent import READERS, sent_contract
 from gateway.errors import InvalidRequestError, RequestFault
-from gateway.explain_protocol import ExplainRequest, InlineContractSent
-from gateway.intent import Contract, InlineContract, NamedContract
-from gateway.response_formats import one_contract, two_contracts
+from gateway.explain_protocol import ExplainRequest
+from gateway.fields import FieldTable
+from gateway.intent import Contract
 from gateway.wire_faults import body_object, read_model
 from registry.contract import JsonValue
+
+EXPLAIN_FIELDS: Final = FieldTable(
+    used=frozenset(ExplainRequest.model_fields), carriers=frozenset(READERS), accepted={}, unsupported={}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,33 +29,16 @@ def read_explain_request(body: JsonValue) -> ExplainIntent:
 
     Raises:
         InvalidRequestError: the first fault found, with its path.
+        ContractRefusedError: a contract that was sent as JSON text is not JSON.
     """
-    request = read_model(ExplainRequest, body_object(body))
-    sent = request.contract
-    if isinstance(sent, dict):
-        if request.response_format is not None:
-            raise two_contracts()
-        read_model(InlineContractSent, sent, param="contract")
-        inline = read_inline(sent, param="contract")
-        contract: Contract | None = InlineContract(
-            kind=inline.kind, schema=inline.value, strict=bool(request.strict), param=inline.param
-        )
-    elif sent is None or isinstance(sent, str):
-        contract = one_contract(sent, request.response_format, strict=request.strict)
-        if isinstance(contract, NamedContract) and request.strict is not None:
-            raise InvalidRequestError(
-                RequestFault.CONFLICTING_PARAMETERS,
-                "`strict` goes with a contract that is sent; a registered one has the policy it was registered with",
-                param="strict",
-            )
-    else:
-        raise InvalidRequestError(
-            RequestFault.INVALID_TYPE, "`contract` must be an object or the name of a contract", param="contract"
-        )
-    if contract is None:
+    members = body_object(body)
+    strict = members.get("strict")
+    sent = sent_contract(members, EXPLAIN_FIELDS, strict=strict if isinstance(strict, bool) else None)
+    request = read_model(ExplainRequest, sent.fields)
+    if sent.contract is None:
         raise InvalidRequestError(
             RequestFault.MISSING_PARAMETER,
             'send `contract: {"kind": "json_schema", "schema": …}` or a `response_format` that carries a contract',
             param="contract",
         )
-    return ExplainIntent(model=request.model, contract=contract)
+    return ExplainIntent(model=request.model, contract=sent.contract)

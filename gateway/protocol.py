@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from registry.naming import MAX_REFERENCE_CHARACTERS
-
 MAX_MODEL_CHARACTERS = 256
 
 
@@ -38,23 +36,6 @@ def _number(value: Any) -> Any:
 
 
 Number = Annotated[float, BeforeValidator(_number)]
-
-
-class JsonSchemaFormat(Sent):
-    """`response_format.json_schema`. `strict` decides what may be left to the validator, never what is enforced."""
-
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-    description: str | None = None
-    schema_: Annotated[Any, Field(alias="schema")]
-    strict: bool | None = None
-
-
-class ResponseFormat(Sent):
-    """`response_format`."""
-
-    type: Literal["text", "json_schema", "json_object", "contract"]
-    json_schema: JsonSchemaFormat | None = None
-    contract: Annotated[str | None, Field(min_length=1, max_length=MAX_REFERENCE_CHARACTERS)] = None
 
 
 class EnforcementCounts(Answered):

@@ -8,23 +8,21 @@ from pydantic_core import ErrorDetails
 
 from gateway.chat.protocol import Message, StreamOptions, TextPart
 from gateway.contract_protocol import PolicySent
+from gateway.dialects.protocol import NamedSchema
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.fields import unknown_member
-from gateway.protocol import JsonSchemaFormat, ResponseFormat
 from registry.contract import JsonValue
 
 _Model = TypeVar("_Model", bound=BaseModel)
 _Loc = tuple[int | str, ...]
 
-_OTHER_KINDS = frozenset({"regex", "grammar", "lark", "gbnf", "ebnf", "choice", "structural_tag", "python"})
 _OTHER_ROLES = frozenset({"tool", "function"})
 _EMPTY_ONLY = frozenset({"refusal", "audio", "function_call", "tool_calls", "annotations"})
 
 _NESTED: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("messages",): Message,
     ("messages", "content"): TextPart,
-    ("response_format",): ResponseFormat,
-    ("response_format", "json_schema"): JsonSchemaFormat,
+    ("response_format", "json_schema"): NamedSchema,
     ("stream_options",): StreamOptions,
     ("policy",): PolicySent,
     ("old", "policy"): PolicySent,
@@ -32,7 +30,7 @@ _NESTED: Mapping[tuple[str, ...], type[BaseModel]] = {
 }
 """Which model stands at which path (list positions left out): the members that could have been meant."""
 
-_CONSTRAINT_CARRIERS = frozenset({"response_format", "contract"})
+_CONSTRAINT_CARRIERS = frozenset({"response_format", "contract", "text", "structured_outputs", "grammar", "parameters"})
 """Objects in which any unknown member may be a lost constraint."""
 
 
@@ -108,7 +106,7 @@ def _unknown(model: type[BaseModel], loc: _Loc, param: str) -> InvalidRequestErr
     parent = tuple(part for part in loc[:-1] if isinstance(part, str))
     known = tuple(field.alias or name for name, field in _NESTED.get(parent, model).model_fields.items())
     error = unknown_member(str(loc[-1]), known=known, param=param)
-    if loc[0] in _CONSTRAINT_CARRIERS:
+    if param.partition(".")[0] in _CONSTRAINT_CARRIERS:
         return InvalidRequestError(
             RequestFault.UNKNOWN_CONSTRAINT, f"{error}; it is not ignored", param=param, suggestion=error.suggestion
         )
@@ -117,16 +115,6 @@ def _unknown(model: type[BaseModel], loc: _Loc, param: str) -> InvalidRequestErr
 
 def _unsupported(loc: _Loc, sent: object, param: str) -> InvalidRequestError | None:
     """Values that the API knows and this product does not serve; everything else is simply wrong."""
-    if loc == ("response_format", "type") and isinstance(sent, str) and sent in _OTHER_KINDS:
-        return InvalidRequestError(
-            RequestFault.UNSUPPORTED_KIND,
-            f"contracts of kind `{sent}` are not served; use `json_schema`, `json_object` or `contract`",
-            param=param,
-        )
-    if loc == ("contract", "kind") and isinstance(sent, str) and sent in _OTHER_KINDS:
-        return InvalidRequestError(
-            RequestFault.UNSUPPORTED_KIND, f"contracts of kind `{sent}` are not served; use `json_schema`", param=param
-        )
     if loc[0] != "messages":
         return None
     served = ""

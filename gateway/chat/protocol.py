@@ -10,11 +10,9 @@ from gateway.protocol import (
     Answered,
     FinishReason,
     Number,
-    ResponseFormat,
     SchemagateMember,
     Sent,
 )
-from registry.naming import MAX_REFERENCE_CHARACTERS
 
 MAX_STOP_STRINGS = 4
 MAX_STOP_CHARACTERS = 256
@@ -63,12 +61,10 @@ class StreamOptions(Sent):
 
 
 class ChatRequest(Sent):
-    """The used fields of `POST /v1/chat/completions`."""
+    """The used fields of `POST /v1/chat/completions`, without those that carry a contract (`gateway.dialects`)."""
 
     model: Annotated[str, Field(min_length=1, max_length=MAX_MODEL_CHARACTERS)]
     messages: Annotated[list[Message], FailFast(), Field(min_length=1)]
-    response_format: ResponseFormat | None = None
-    contract: Annotated[str | None, Field(min_length=1, max_length=MAX_REFERENCE_CHARACTERS)] = None
     temperature: Annotated[Number | None, Field(ge=0, le=2)] = None
     top_p: Annotated[Number | None, Field(gt=0, le=1)] = None
     seed: Annotated[int | None, Field(ge=0, le=MAX_SEED)] = None

@@ -2,11 +2,11 @@
 
 import secrets
 
+from gateway.chat.fields import CHAT_FIELDS
 from gateway.chat.protocol import ChatRequest, Message, StreamOptions
+from gateway.dialects.sent import sent_contract
 from gateway.errors import InvalidRequestError, RequestFault
-from gateway.fields import screen_fields
 from gateway.intent import GenerationIntent
-from gateway.response_formats import one_contract
 from gateway.wire_faults import body_object, read_model
 from inference_node.protocol import ChatMessage, Sampling
 from registry.contract import JsonValue
@@ -21,7 +21,8 @@ def read_chat_request(body: JsonValue) -> GenerationIntent:
     Raises:
         InvalidRequestError: the first fault found, with its path.
     """
-    request = read_model(ChatRequest, screen_fields(body_object(body)))
+    sent = sent_contract(body_object(body), CHAT_FIELDS)
+    request = read_model(ChatRequest, sent.fields)
     if request.stream_options is not None and not request.stream:
         raise InvalidRequestError(
             RequestFault.CONFLICTING_PARAMETERS, "`stream_options` needs `stream: true`", param="stream_options"
@@ -39,7 +40,8 @@ def read_chat_request(body: JsonValue) -> GenerationIntent:
         stop=tuple(request.stop),
         stream=bool(request.stream),
         include_usage=bool(options.include_usage),
-        contract=one_contract(request.contract, request.response_format, strict=None),
+        contract=sent.contract,
+        ignored=sent.ignored,
     )
 
 

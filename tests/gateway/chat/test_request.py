@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from gateway.chat.fields import CHAT_FIELDS
 from gateway.chat.request import read_chat_request
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.explain_request import read_explain_request
-from gateway.fields import ACCEPTED, CONSTRAINT_LIKE, UNSUPPORTED, USED
+from gateway.fields import CONSTRAINT_LIKE
 from gateway.intent import InlineContract, NamedContract
 from registry.contract import ContractKind
 
@@ -105,7 +106,9 @@ def test_an_assistant_turn_as_the_client_dumps_it_is_taken() -> None:
             "messages[0].tool_calls",
         ),
         ({"messages": [{"role": "user", "contnt": "x"}]}, "unknown_parameter", "messages[0].contnt"),
-        ({"response_format": {"type": "regex"}}, "unsupported_kind", "response_format.type"),
+        ({"response_format": {"type": "regex"}}, "missing_parameter", "response_format.regex"),
+        ({"response_format": {"type": "lark"}}, "unsupported_kind", "response_format.type"),
+        ({"response_format": {"type": "python"}}, "unsupported_kind", "response_format.type"),
         ({"response_format": {"type": "xml"}}, "invalid_value", "response_format.type"),
         ({"response_format": {"type": "json_schema"}}, "missing_parameter", "response_format.json_schema"),
         (
@@ -128,14 +131,15 @@ def test_an_assistant_turn_as_the_client_dumps_it_is_taken() -> None:
             "unknown_constraint",
             "response_format.json_schema.shcema",
         ),
-        ({"response_format": {"type": "json_object", "schema": {}}}, "unknown_constraint", "response_format.schema"),
+        ({"response_format": {"type": "json_object", "schma": {}}}, "unknown_constraint", "response_format.schma"),
         (
             {"response_format": {"type": "json_object", "json_schema": {"name": "a", "schema": {}}}},
             "conflicting_parameters",
             "response_format.json_schema",
         ),
         ({"response_format": {"type": "json_object"}, "contract": "x@prod"}, "conflicting_contracts", "contract"),
-        ({"contract": {"kind": "json_schema"}}, "invalid_type", "contract"),
+        ({"contract": {"kind": "json_schema"}}, "missing_parameter", "contract.schema"),
+        ({"contract": ["x"]}, "invalid_type", "contract"),
     ],
 )
 def test_a_field_that_is_wrong_is_refused_by_its_path(fields: dict[str, Any], code: str, param: str) -> None:
@@ -147,25 +151,34 @@ def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
     assert fault(body) == ("invalid_type", None)
 
 
-@pytest.mark.parametrize("name", UNSUPPORTED)
+@pytest.mark.parametrize("name", sorted(set(CHAT_FIELDS.unsupported) - CHAT_FIELDS.used))
 def test_an_unsupported_field_is_refused_by_name_unless_it_asks_for_nothing(name: str) -> None:
-    for neutral in (None, *UNSUPPORTED[name].neutral):
+    for neutral in (None, *CHAT_FIELDS.unsupported[name].neutral):
         read_chat_request(asked(**{name: neutral}))
     assert fault(asked(**{name: [{"anything": 1}]})) == ("unsupported_parameter", name)
 
 
 def test_a_boolean_is_not_the_number_one() -> None:
-    assert fault(asked(n=True)) == ("unsupported_parameter", "n")
+    assert fault(asked(repetition_penalty=True)) == ("unsupported_parameter", "repetition_penalty")
 
 
-@pytest.mark.parametrize("name", ACCEPTED)
-def test_a_field_without_effect_is_accepted(name: str) -> None:
-    read_chat_request(asked(**{name: "anything"}))
+@pytest.mark.parametrize("name", sorted(set(CHAT_FIELDS.accepted) - CHAT_FIELDS.used))
+def test_a_field_without_effect_is_accepted_and_reported_with_the_reason(name: str) -> None:
+    assert read_chat_request(asked(**{name: "anything"})).ignored == {name: CHAT_FIELDS.accepted[name]}
+    assert read_chat_request(asked(**{name: None})).ignored == {}
 
 
 @pytest.mark.parametrize(
     "name",
-    [*CONSTRAINT_LIKE, "guided_anything", "my_grammar", "jsonSchema", "responseFormat", "response_fromat", "contracts"],
+    [
+        *sorted(set(CONSTRAINT_LIKE) - CHAT_FIELDS.carriers),
+        "guided_anything",
+        "my_grammar",
+        "jsonSchema",
+        "responseFormat",
+        "response_fromat",
+        "contracts",
+    ],
 )
 def test_a_field_that_looks_like_a_constraint_is_never_ignored(name: str) -> None:
     assert fault(asked(**{name: {}})) == ("unknown_constraint", name)
@@ -178,7 +191,7 @@ def test_an_unknown_field_is_refused_with_what_was_probably_meant() -> None:
 
 
 def test_the_lists_of_fields_do_not_overlap() -> None:
-    names = [*USED, *ACCEPTED, *UNSUPPORTED, *CONSTRAINT_LIKE]
+    names = [*CHAT_FIELDS.accepted, *CHAT_FIELDS.unsupported, *CHAT_FIELDS.carriers]
     assert len(names) == len(set(names))
 
 
@@ -277,11 +290,11 @@ def test_explain_takes_a_contract_or_a_response_format() -> None:
         ({"contract": {"kind": "json_schema"}}, "missing_parameter", "contract.schema"),
         ({"contract": {"kind": "json_schema", "schema": {}, "x": 1}}, "unknown_constraint", "contract.x"),
         (
-            {"contract": {"kind": "json_schema", "schema": {}}, "response_format": {"type": "text"}},
+            {"contract": {"kind": "json_schema", "schema": {}}, "response_format": {"type": "json_object"}},
             "conflicting_contracts",
             "contract",
         ),
-        ({"contarct": {}}, "unknown_parameter", "contarct"),
+        ({"contarct": {}}, "unknown_constraint", "contarct"),
         (
             {
                 "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {}, "strict": True}},

@@ -1,0 +1,1 @@
+"""Contracts as they stand in requests, in this API's words and in those of other servers."""
