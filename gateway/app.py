@@ -30,6 +30,8 @@ from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD, Observed
 from gateway.pipeline import Pipeline
+from gateway.policies.documents import said_in
+from gateway.policies.service import ServingPolicies
 from gateway.polling import Poller
 from gateway.precompile import Precompiler
 from gateway.problem import Problem
@@ -37,7 +39,16 @@ from gateway.problem_response import problem_response
 from gateway.problems import problem_of, route_problem
 from gateway.readiness import ReadinessProbe
 from gateway.record import RequestRecord
-from gateway.routes import audit_chain, chat, health, models, promotions, registry_policy, signing_keys
+from gateway.routes import (
+    audit_chain,
+    chat,
+    health,
+    models,
+    promotions,
+    registry_policy,
+    serving_policy,
+    signing_keys,
+)
 from gateway.routes.contracts import aliases, diff, explain, lifecycle, reading, registration, signatures
 from gateway.services import SERVICES, Services
 from gateway.settings import GatewaySettings
@@ -56,7 +67,7 @@ from registry.turns import Turns
 _RESOURCES = (
     *(chat, models, health),
     *(explain, registration, diff, reading, lifecycle, aliases, signatures),
-    *(promotions, signing_keys, registry_policy, audit_chain),
+    *(promotions, signing_keys, registry_policy, serving_policy, audit_chain),
 )
 """In the order in which paths are tried."""
 
@@ -182,6 +193,8 @@ async def _open(
         tasks.start(precompiler.watch(), name="precompile watch")
     for _ in range(settings.num_precompiles):
         tasks.start(precompiler.work(), name="precompile")
+    tenant_settings = TenantSettings(TenantSettingsStore(store.database))
+    policies = ServingPolicies(tenant_settings, installation=said_in(settings.serving_policy))
     ledger = around.ledger or MemoryBudgetLedger.from_settings(settings)
     pipeline = Pipeline(
         intake=intake,
@@ -209,7 +222,8 @@ async def _open(
         tasks=tasks,
         usage=usage,
         turns=turns,
-        tenant_settings=TenantSettings(TenantSettingsStore(store.database)),
+        tenant_settings=tenant_settings,
+        policies=policies,
     )
 
 

@@ -14,6 +14,7 @@ from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD
 from gateway.pipeline import Pipeline
+from gateway.policies.service import ServingPolicies
 from gateway.precompile import Precompiler
 from gateway.readiness import ReadinessProbe
 from gateway.record import RequestRecord
@@ -47,6 +48,7 @@ class Services:
     tasks: TaskOwner
     usage: UsageCounter
     tenant_settings: TenantSettings
+    policies: ServingPolicies
     turns: Turns
     """At what takes processor time beside the event loop."""
 

@@ -6,6 +6,11 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gateway.auth.keys import MIN_PEPPER_CHARACTERS
+from gateway.backends.settings import OpenAIBackendSettings, told_apart
+from gateway.policies.protocol import ServingPolicySent
+from gateway.setting_text import json_setting
+from gateway.webhooks.origins import ListedTargets
+from gateway.webhooks.signature import MAX_LIVE_SECRETS, MIN_SECRET_CHARACTERS
 from policy.text_bounds import DEFAULT_MAX_DIGITS, MAX_COUNT, MAX_DEPTH, MAX_DIGITS, TextBounds
 
 _MIB = 1024 * 1024
@@ -27,6 +32,14 @@ class GatewaySettings(BaseSettings):
     """The compiler pool."""
     node_urls: Annotated[tuple[str, ...], NoDecode] = ("http://127.0.0.1:8082",)
     """Inference nodes, comma separated."""
+    openai_backends: Annotated[tuple[OpenAIBackendSettings, ...], NoDecode] = ()
+    """Servers that speak OpenAI's API and decode under no grammar of ours (`gateway.backends.settings`): a JSON list,
+    or the path of a file that holds one. A contract is refused there, unless a serving policy allows a downgrade."""
+    max_backend_connections: int = Field(default=256, ge=1)
+    """Connections to those servers together: more requests than this wait."""
+    serving_policy: Annotated[ServingPolicySent, NoDecode] = ServingPolicySent()
+    """The installation's own serving policy: JSON, or the path of a file. What it says binds every tenant, who may
+    only tighten it; what it leaves out, tenants decide."""
     poll_seconds: float = Field(default=1.0, gt=0, le=60)
     """How often the pool and every node are asked who they are: the longest time a dead one goes unnoticed idle,
     and the longest time a node that is back stays unused."""
@@ -44,6 +57,8 @@ class GatewaySettings(BaseSettings):
     key_pepper: SecretStr
     """Keys the digests of API keys and the tenants' cache partitions. Changing it disables every key. No default."""
 
+    admin_tenant: str = "local"
+    """Whose operators act for every tenant; the operators of others, for their own."""
     governed_tenants: Annotated[tuple[str, ...], NoDecode] = ()
     """Tenants whose policy may allow governed contracts, comma separated; `*` for all. They run under larger limits,
     and the shared ones among them share artifacts between tenants: not a tenant's own to grant."""
@@ -78,6 +93,21 @@ class GatewaySettings(BaseSettings):
     num_validators: int = Field(default=2, ge=1, le=64)
     """Validator processes."""
 
+    num_rule_processes: int = Field(default=1, ge=1, le=64)
+    """Processes that evaluate operators' rules; started when the first rule is set or asked."""
+    rule_seconds: float = Field(default=0.25, gt=0, le=10)
+    """CPU time of all rules over one answer; over it the answer is not given out as complete."""
+    webhook_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    """Where rules' webhooks may lead, comma separated: `https://rules.example.com`. None by default."""
+    webhook_private_networks: Annotated[tuple[str, ...], NoDecode] = ()
+    """Networks that names among those origins may lead to although they are not public, comma separated: `10.1.0.0/16`.
+    An origin that is written as an address needs no entry here."""
+    webhook_secrets: dict[str, tuple[SecretStr, ...]] = Field(default_factory=dict)
+    """What requests to webhooks are signed with, as JSON: `{"tenant/webhook": ["secret"]}`. Two while one takes the
+    other's place. A webhook without one is not asked, and answers under it fail."""
+    max_webhook_calls: int = Field(default=64, ge=1, le=10_000)
+    """At one moment; a tenant has at most a quarter of them."""
+
     num_comparers: int = Field(default=1, ge=1, le=64)
     """Processes that compare contracts."""
     comparison_seconds: float = Field(default=5.0, gt=0, le=60)
@@ -104,10 +134,20 @@ class GatewaySettings(BaseSettings):
             max_depth=self.max_depth or None,
         )
 
-    @field_validator("node_urls", "governed_tenants", mode="before")
+    @field_validator("node_urls", "governed_tenants", "webhook_origins", "webhook_private_networks", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("openai_backends", "serving_policy", mode="before")
+    @classmethod
+    def _read_json(cls, value: Any) -> Any:
+        return json_setting(value)
+
+    @field_validator("openai_backends")
+    @classmethod
+    def _backends_apart(cls, value: tuple[OpenAIBackendSettings, ...]) -> tuple[OpenAIBackendSettings, ...]:
+        return told_apart(value)
 
     @field_validator("node_urls")
     @classmethod
@@ -115,6 +155,28 @@ class GatewaySettings(BaseSettings):
         if not value:
             raise ValueError("name at least one inference node")
         return tuple(url.rstrip("/") for url in value)
+
+    @field_validator("webhook_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        ListedTargets.read(value, ())
+        return value
+
+    @field_validator("webhook_private_networks")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        ListedTargets.read((), value)
+        return value
+
+    @field_validator("webhook_secrets")
+    @classmethod
+    def _live_secrets(cls, value: dict[str, tuple[SecretStr, ...]]) -> dict[str, tuple[SecretStr, ...]]:
+        for name, secrets in value.items():
+            if not 1 <= len(secrets) <= MAX_LIVE_SECRETS:
+                raise ValueError(f"the webhook {name} has one secret, or {MAX_LIVE_SECRETS} while they change")
+            if any(len(secret.get_secret_value()) < MIN_SECRET_CHARACTERS for secret in secrets):
+                raise ValueError(f"a secret of the webhook {name} has under {MIN_SECRET_CHARACTERS} characters")
+        return value
 
     @field_validator("key_pepper")
     @classmethod

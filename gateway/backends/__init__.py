@@ -1,0 +1,1 @@
+"""Backends that decode under no grammar of ours: servers that speak OpenAI's API."""
