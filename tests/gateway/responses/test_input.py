@@ -102,7 +102,12 @@ def test_calls_and_the_words_before_them_are_one_turn_and_outputs_are_turns_of_t
 
 
 def test_a_thought_of_an_earlier_turn_is_taken_left_out_and_reported() -> None:
-    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "content": [{"type": "reasoning_text", "text": "hm"}]}
+    thought: dict[str, Any] = {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "hm"}],
+    }
     read = read_input([{"role": "user", "content": "go"}, thought, call(), output()], instructions=None)
     assert [message.role for message in read.messages] == ["user", "assistant", "tool"]
     assert read.ignored == {"input.reasoning": "earlier thoughts are not given to the model"}

@@ -9,9 +9,9 @@ from gateway.errors import InvalidRequestError
 from gateway.intent import InlineContract, NamedContract
 from gateway.responses.request import LOGPROBS, ResponsesIntent, read_responses_request
 from inference_node.protocol import ChatMessage
-from registry.contract import ContractKind
+from registry.contract import ContractKind, JsonValue
 
-SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
+SCHEMA: JsonValue = {"type": "object", "properties": {"a": {"type": "integer"}}}
 
 
 def read(**fields: Any) -> ResponsesIntent:
