@@ -51,9 +51,9 @@ class Screened:
     """What was sent and has no effect, with the reason."""
 
 
-_USE_SCHEMA = 'use `response_format: {"type": "json_schema", "json_schema": {"name": …, "schema": …}}`'
+_USE_SCHEMA = 'use `contract: {"kind": "json_schema", "schema": …}`'
 _USE_KIND = 'use `contract: {{"kind": "{}", "definition": …}}`'
-_USE_OBJECT = 'use `response_format: {"type": "json_object"}`'
+_USE_OBJECT = 'use `contract: {"kind": "json_schema", "schema": {"type": "object"}}`'
 
 CONSTRAINT_LIKE: Final[Mapping[str, str]] = {
     "gbnf": _USE_KIND.format("gbnf"),
