@@ -62,6 +62,7 @@ from registry.catalogue import open_catalogue
 from registry.errors import RegistryError
 from registry.measuring import Comparer
 from registry.store.tenant_settings import TenantSettingsStore
+from inference_node.http_connections import HttpConnections
 from registry.turns import Turns
 
 _RESOURCES = (
@@ -157,7 +158,15 @@ async def _open(
     stack.push_async_callback(tasks.close)
     tasks.start(usage.run(), name="usage")
 
-    nodes = NodeDirectory([NodeClient(url, http) for url in settings.node_urls])
+    streams = None
+    if around.transport is None:
+        streams = HttpConnections(
+            connect_seconds=settings.connect_seconds,
+            silence_seconds=settings.silence_seconds,
+            max_connections=settings.max_node_connections,
+        )
+        stack.push_async_callback(streams.close)
+    nodes = NodeDirectory([NodeClient(url, http, streams) for url in settings.node_urls])
     compiler = Compiler(PoolClient(settings.pool_url, http))
     pollers = [Poller(refresh, seconds=settings.poll_seconds) for refresh in (nodes.refresh, compiler.refresh)]
     # Looked at once before the first request, so that a model that is there is never answered with "unknown".

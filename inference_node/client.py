@@ -1,6 +1,6 @@
 """The caller's side of a node's protocol. Imports no engine, so that a gateway can use it without torch."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
@@ -8,7 +8,17 @@ import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from inference_node.errors import NodeFaultError, NodeUnavailableError
-from inference_node.protocol import ArtifactStored, Finish, GenerateEvent, GenerateRequest, NodeFault, NodeIdentity
+from inference_node.joining import joined
+from inference_node.protocol import (
+    ArtifactStored,
+    Finish,
+    GenerateEvent,
+    GenerateRequest,
+    NodeFault,
+    NodeIdentity,
+    TokenEvent,
+)
+from inference_node.streaming_http import HttpxStreams, StreamBrokenError, StreamedAnswer, StreamingHttp
 
 _MAX_EVENT_BYTES: Final = 1 << 20
 """One event line. A line carries at most the text of one context, far below this; more is not a node's answer."""
@@ -16,16 +26,20 @@ _MAX_EVENT_BYTES: Final = 1 << 20
 _MAX_ANSWER_BYTES: Final = 1 << 20
 """The body of an answer that is not a stream."""
 
+_GENERATE_HEADERS: Final = {"content-type": "application/json", "accept-encoding": "identity"}
 _EVENT: Final[TypeAdapter[GenerateEvent]] = TypeAdapter(GenerateEvent)
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class NodeClient:
-    """One node. Timeouts are the `http` client's: its read timeout bounds the silence between two events."""
+    """One node. Sequences go over `streams`, which bounds the silence between two events; the rest over `http`, whose
+    timeouts are its own. Without `streams`, all goes over `http`."""
 
-    def __init__(self, base_url: str, http: httpx.AsyncClient) -> None:
+    def __init__(self, base_url: str, http: httpx.AsyncClient, streams: StreamingHttp | None = None) -> None:
         self.base_url = base_url.rstrip("/")
         self._http = http
+        self._streams = streams or HttpxStreams(http)
+        self._generate_url = f"{self.base_url}/v1/generate"
 
     async def identity(self) -> NodeIdentity:
         """Who this node is.
@@ -49,41 +63,61 @@ class NodeClient:
     async def generate(self, request: GenerateRequest) -> AsyncIterator[AsyncIterator[GenerateEvent]]:
         """Decode one sequence: `async with client.generate(r) as events: async for event in events: …`.
 
-        The iterator ends after `Finish`. Leaving the block closes the connection, which cancels the sequence within
-        one step of the node.
+        The iterator ends after `Finish`; tokens that came in one piece, because the reader was behind, are one event.
+        Leaving the block earlier closes the connection, which cancels the sequence within one step of the node.
 
         Raises:
             NodeFaultError: refused before the first event.
             NodeUnavailableError: no node, or (from the iterator) a stream that broke off before its `Finish`.
         """
+        body = request.model_dump_json().encode()
         try:
-            async with self._http.stream(
-                "POST",
-                f"{self.base_url}/v1/generate",
-                content=request.model_dump_json(),
-                headers={"content-type": "application/json", "accept-encoding": "identity"},
-            ) as response:
-                if response.status_code != httpx.codes.OK:
-                    raise self._fault(response, await self._read_bounded(response))
-                yield self._events(response)
-        except httpx.HTTPError as error:
-            raise self._unavailable(_reason(error)) from error
+            async with self._streams.post(self._generate_url, body, _GENERATE_HEADERS) as answer:
+                if answer.status != httpx.codes.OK:
+                    raise self._fault(answer.status, answer.headers, await self._whole(answer))
+                yield self._events(answer)
+        except StreamBrokenError as error:
+            raise self._unavailable(error.reason) from error
 
-    async def _events(self, response: httpx.Response) -> AsyncIterator[GenerateEvent]:
+    async def _events(self, answer: StreamedAnswer) -> AsyncIterator[GenerateEvent]:
         pending = b""
-        try:
-            async for chunk in response.aiter_bytes():
-                *lines, pending = (pending + chunk).split(b"\n")
-                for line in lines:
+        while True:
+            try:
+                chunk = await answer.read()
+            except StreamBrokenError as error:
+                raise self._unavailable(f"the stream broke off: {error.reason}") from error
+            if not chunk:
+                raise self._unavailable("the stream ended without its finish event")
+            *lines, pending = (pending + chunk).split(b"\n")
+            tokens: list[TokenEvent] = []
+            for line in lines:
+                try:
                     event = self._event(line)
-                    yield event
-                    if isinstance(event, Finish):
-                        return
-                if len(pending) > _MAX_EVENT_BYTES:
-                    raise self._unavailable(f"an event is larger than {_MAX_EVENT_BYTES} bytes")
-        except httpx.HTTPError as error:
-            raise self._unavailable(f"the stream broke off: {_reason(error)}") from error
-        raise self._unavailable("the stream ended without its finish event")
+                except NodeUnavailableError:
+                    if tokens:
+                        yield joined(tokens)
+                    raise
+                if isinstance(event, TokenEvent):
+                    tokens.append(event)
+                    continue
+                if tokens:
+                    yield joined(tokens)
+                    tokens = []
+                yield event
+                if isinstance(event, Finish):
+                    return
+            if tokens:
+                yield joined(tokens)
+            if len(pending) > _MAX_EVENT_BYTES:
+                raise self._unavailable(f"an event is larger than {_MAX_EVENT_BYTES} bytes")
+
+    async def _whole(self, answer: StreamedAnswer) -> bytes:
+        body = b""
+        while chunk := await answer.read():
+            body += chunk
+            if len(body) > _MAX_ANSWER_BYTES:
+                raise self._unavailable(f"an answer is larger than {_MAX_ANSWER_BYTES} bytes")
+        return body
 
     def _event(self, line: bytes) -> GenerateEvent:
         try:
@@ -103,7 +137,7 @@ class NodeClient:
         except httpx.HTTPError as error:
             raise self._unavailable(_reason(error)) from error
         if response.status_code != httpx.codes.OK:
-            raise self._fault(response, body)
+            raise self._fault(response.status_code, response.headers, body)
         try:
             return answer.model_validate_json(body)
         except ValidationError as error:
@@ -117,20 +151,20 @@ class NodeClient:
                 raise self._unavailable(f"an answer is larger than {_MAX_ANSWER_BYTES} bytes")
         return body
 
-    def _fault(self, response: httpx.Response, body: bytes) -> NodeFaultError | NodeUnavailableError:
+    def _fault(self, status: int, headers: Mapping[str, str], body: bytes) -> NodeFaultError | NodeUnavailableError:
         try:
             fault = NodeFault.model_validate_json(body)
         except ValidationError:
-            return self._unavailable(f"status {response.status_code} without a fault")
-        return NodeFaultError(status=response.status_code, fault=fault, retry_after_seconds=_retry_after(response))
+            return self._unavailable(f"status {status} without a fault")
+        return NodeFaultError(status=status, fault=fault, retry_after_seconds=_retry_after(headers))
 
     def _unavailable(self, reason: str) -> NodeUnavailableError:
         return NodeUnavailableError(base_url=self.base_url, reason=reason)
 
 
-def _retry_after(response: httpx.Response) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     try:
-        seconds = float(response.headers["retry-after"])
+        seconds = float(headers["retry-after"])
     except (KeyError, ValueError):
         return None
     return seconds if 0 <= seconds < float("inf") else None

@@ -7,6 +7,7 @@ holds more than one sequence's text, which the context bounds.
 import asyncio
 from threading import Lock
 
+from inference_node.joining import joined
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent
 
 
@@ -44,14 +45,5 @@ def _merged(events: list[GenerateEvent]) -> list[GenerateEvent]:
     others = [event for event in events if not isinstance(event, TokenEvent)]
     if len(tokens) < 2:
         return events
-    merged = TokenEvent(
-        text="".join(event.text for event in tokens),
-        token_ids=[token_id for event in tokens for token_id in event.token_ids],
-        num_forced_tokens=sum(event.num_forced_tokens for event in tokens),
-        accepting=tokens[-1].accepting,
-        logprobs=None
-        if tokens[-1].logprobs is None
-        else [logprob for event in tokens for logprob in event.logprobs or []],
-    )
     before = [event for event in others if not isinstance(event, Finish)]
-    return [*before, merged, *(event for event in others if isinstance(event, Finish))]
+    return [*before, joined(tokens), *(event for event in others if isinstance(event, Finish))]

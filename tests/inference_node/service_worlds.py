@@ -13,6 +13,7 @@ from compiler_pool.frame import KeyRing, seal
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.app import create_app
 from inference_node.client import NodeClient
+from inference_node.http_connections import HttpConnections
 from inference_node.node import Node
 from inference_node.protocol import (
     ChatMessage,
@@ -52,8 +53,12 @@ def serving(directory: Path, **changes: Any) -> Iterator[tuple[str, Node]]:
 
 @asynccontextmanager
 async def client_of(base_url: str) -> AsyncIterator[NodeClient]:
-    async with httpx.AsyncClient(timeout=DEADLINE_SECONDS) as http:
-        yield NodeClient(base_url, http)
+    streams = HttpConnections(connect_seconds=5, silence_seconds=DEADLINE_SECONDS, max_connections=64)
+    try:
+        async with httpx.AsyncClient(timeout=DEADLINE_SECONDS) as http:
+            yield NodeClient(base_url, http, streams)
+    finally:
+        await streams.close()
 
 
 def request(**changes: Any) -> GenerateRequest:
