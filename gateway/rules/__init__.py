@@ -1,0 +1,1 @@
+"""Rules of operators over finished answers: CEL expressions and webhooks, for meaning and for authorisation."""
