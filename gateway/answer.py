@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from inference_node.protocol import TokenLogprob
 
@@ -70,3 +71,53 @@ class Answer:
     calls: tuple[Call, ...] = ()
     logprobs: tuple[TokenLogprob, ...] | None = None
     refusal_logprobs: tuple[TokenLogprob, ...] | None = None
+
+
+class AnswerInParts:
+    """Puts an answer together from its parts, so that a stream and a whole answer cannot differ."""
+
+    def __init__(self, *, is_plain: bool) -> None:
+        self._is_plain = is_plain
+        self._texts: list[str] = []
+        self._refusals: list[str] = []
+        self._thoughts: list[str] = []
+        self._calls: list[tuple[CallBegan, list[str]]] = []
+        self._logprobs: list[TokenLogprob] | None = None
+        self._refusal_logprobs: list[TokenLogprob] | None = None
+
+    def add(self, part: AnswerPart) -> None:
+        """The next part."""
+        match part:
+            case TextPart(text=text, logprobs=logprobs):
+                self._texts.append(text)
+                if logprobs is not None:
+                    self._logprobs = self._logprobs or []
+                    self._logprobs.extend(logprobs)
+            case RefusalPart(text=text, logprobs=logprobs):
+                self._refusals.append(text)
+                if logprobs is not None:
+                    self._refusal_logprobs = self._refusal_logprobs or []
+                    self._refusal_logprobs.extend(logprobs)
+            case ReasoningPart(text=text):
+                self._thoughts.append(text)
+            case CallBegan():
+                self._calls.append((part, []))
+            case CallPart(index=index, text=text):
+                self._calls[index][1].append(text)
+            case _:
+                assert_never(part)
+
+    def answer(self) -> Answer:
+        """What was said so far."""
+        calls = (
+            Call(call_id=began.call_id, name=began.name, is_custom=began.is_custom, text="".join(texts))
+            for began, texts in self._calls
+        )
+        return Answer(
+            content="".join(self._texts) if self._texts or self._is_plain else None,
+            refusal="".join(self._refusals) if self._refusals else None,
+            reasoning="".join(self._thoughts) if self._thoughts else None,
+            calls=tuple(calls),
+            logprobs=None if self._logprobs is None else tuple(self._logprobs),
+            refusal_logprobs=None if self._refusal_logprobs is None else tuple(self._refusal_logprobs),
+        )

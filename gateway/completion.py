@@ -23,6 +23,8 @@ class CompletionClass(StrEnum):
     """One class per answer."""
 
     COMPLETE = "complete"
+    REFUSED = "refused"
+    """The model took the branch in which it declines; an answer, and final."""
     TRUNCATED = "truncated"
     STOPPED = "stopped"
     IMPOSSIBLE = "impossible"
@@ -55,7 +57,7 @@ class NotAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classified:
-    """`reason` is None for `complete`, `truncated` and `stopped`, which are answers; the rest are errors."""
+    """`reason` is None for `complete`, `refused`, `truncated` and `stopped`, which are answers; the rest are errors."""
 
     completion: CompletionClass
     reason: Reason | None = None
@@ -71,8 +73,13 @@ def needs_verdict(*, is_constrained: bool, end: End, accepting: bool | None) -> 
     return is_constrained and accepting is True and end in ("end_of_sequence", "grammar_end", "stop_string")
 
 
-def classify(*, is_constrained: bool, end: End, accepting: bool | None, verdict: Verdict | NotAsked) -> Classified:
-    """The class of an answer. Total: every combination has one, and what makes no sense is `backend_failed`."""
+def classify(
+    *, is_constrained: bool, end: End, accepting: bool | None, verdict: Verdict | NotAsked, is_refusal: bool = False
+) -> Classified:
+    """The class of an answer. Total: every combination has one, and what makes no sense is `backend_failed`.
+
+    `is_refusal` says which branch of the grammar the answer is in; a branch that is not finished has no say.
+    """
     match end:
         case "caller_gone":
             return Classified(completion=CompletionClass.CANCELLED, reason=Reason.CALLER_GONE)
@@ -89,7 +96,10 @@ def classify(*, is_constrained: bool, end: End, accepting: bool | None, verdict:
         case _:
             pass
     if is_constrained:
-        return _constrained(end=end, accepting=accepting, verdict=verdict)
+        classified = _constrained(end=end, accepting=accepting, verdict=verdict)
+        if is_refusal and classified.completion is CompletionClass.COMPLETE:
+            return Classified(completion=CompletionClass.REFUSED)
+        return classified
     return _unconstrained(end=end, accepting=accepting)
 
 

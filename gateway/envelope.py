@@ -6,9 +6,11 @@ from typing import Any, assert_never
 
 from gateway.completion import CompletionClass, NotAsked
 from gateway.errors import OutputError
-from gateway.outcome import BoundContract, Outcome
+from gateway.outcome import BoundContract, Outcome, TakenContract
 from gateway.problem_rows import REASONS
 from gateway.protocol import (
+    ChoiceMember,
+    CompositionMember,
     ContractMember,
     EnforcementCounts,
     NodeMember,
@@ -57,7 +59,10 @@ def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
     bound = outcome.bound
     return SchemagateMember(
         completion=str(outcome.classified.completion),
-        contract=None if bound is None else contract_member(bound),
+        contract=None if bound is None else contract_member(bound, outcome.contract),
+        composition=_composition(outcome),
+        choices=[_choice(each) for each in record.outcomes] if len(record.outcomes) > 1 else [],
+        ignored=dict(outcome.ignored),
         artifact_key=None if bound is None else bound.key,
         tokenizer_digest=outcome.offer.tokenizer_digest,
         cache=None if bound is None else bound.tier.value,
@@ -67,20 +72,44 @@ def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
         ),
         seed=outcome.seed,
         stop_cause=outcome.end,
-        forced_tokens=outcome.usage.forced_tokens,
+        forced_tokens=sum(each.usage.forced_tokens for each in record.outcomes or (outcome,)),
         compile_cpu_ms=None if bound is None else round(bound.compile_cpu_ms, 3),
         timings=record.clock.milliseconds(),
     )
 
 
-def contract_member(bound: BoundContract) -> ContractMember:
-    """Identity and enforcement summary of a contract, and where its name led."""
-    resolved = bound.taken.resolved
+def _composition(outcome: Outcome) -> CompositionMember | None:
+    composed, bound = outcome.composed, outcome.bound
+    if composed is None:
+        return None
+    return CompositionMember(
+        digest=None if bound is None else bound.contract.digest,
+        num_tools=composed.num_tools,
+        may_refuse=composed.may_refuse,
+        may_think=composed.may_think,
+    )
+
+
+def _choice(outcome: Outcome) -> ChoiceMember:
+    return ChoiceMember(
+        index=outcome.index,
+        completion=str(outcome.classified.completion),
+        stop_cause=outcome.end,
+        seed=outcome.seed,
+        validation=_validation(outcome),
+    )
+
+
+def contract_member(bound: BoundContract, own: TakenContract | None = None) -> ContractMember:
+    """Identity of a contract and where its name led, with the enforcement summary of all that was compiled with it."""
+    taken = own or bound.taken
+    resolved = taken.resolved
     return ContractMember(
-        kind=str(bound.contract.kind),
-        digest=bound.contract.digest,
-        annotation_digest=bound.contract.annotation_digest,
+        kind=str(taken.contract.kind),
+        digest=taken.contract.digest,
+        annotation_digest=taken.contract.annotation_digest,
         enforcement=enforcement_counts(bound),
+        sent_as=taken.sent_as,
         **({} if resolved is None else _registered(resolved)),
     )
 

@@ -1,86 +1,101 @@
-"""Stages 9 to 11 of one request: take the node's events, say what they amount to, have it validated."""
+"""Stages 9 to 11 of one choice: take the node's events, read the answer in them, have it judged, say what it is."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Protocol
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import assert_never
 
-import structlog
-
+from gateway.answer import AnswerInParts, AnswerPart, CallBegan, CallPart, ReasoningPart, RefusalPart, TextPart
 from gateway.budgets.ledger import Meter
 from gateway.completion import End, NotAsked, classify, needs_verdict
+from gateway.composition.composition import Composition
+from gateway.composition.shape import Thought
+from gateway.composition.splitter import Splitter
+from gateway.judging import AnswerJudge
 from gateway.nodes import ModelOffer, OpenSequence
-from gateway.outcome import BoundContract, Outcome
+from gateway.outcome import BoundContract, Composed, Outcome
 from gateway.stages import Stage, StageClock
-from gateway.validation.verdict import Invalid, Verdict
+from gateway.validation.verdict import Verdict
 from inference_node.errors import NodeUnavailableError
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent, Usage
-from policy.enforcement import KeywordStatus
-from registry.contract import ContractKind
-
-_log = structlog.get_logger(__name__)
 
 
-class Validator(Protocol):
-    """The independent judge of finished objects (`gateway.validation.service`)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What all choices of a request have in common."""
 
-    @property
-    def num_ready(self) -> int:
-        """Judges that could take an object now or soon."""
-        ...
-
-    async def validate(
-        self, canonical_text: str, contract_digest: str, document: bytes, *, seconds: float, kind: ContractKind
-    ) -> Verdict:
-        """The verdict on `document` within `seconds` of CPU time; never an exception for what a document does."""
-        ...
+    offer: ModelOffer
+    composition: Composition
+    bound: BoundContract | None
+    judge: AnswerJudge
+    deadline: float
+    is_held_back: bool
+    """Whether what stands under a contract is given out only after its verdict."""
+    clock: StageClock
+    meter: Meter
+    ignored: Mapping[str, str]
 
 
 class Generation:
-    """One sequence that has begun. Calling order: `texts` to its end, then `outcome`."""
+    """One choice that has begun. Calling order: `parts` to its end, then `outcome`."""
 
-    def __init__(
-        self,
-        sequence: OpenSequence,
-        *,
-        offer: ModelOffer,
-        bound: BoundContract | None,
-        validator: Validator,
-        deadline: float,
-        seed: int,
-        clock: StageClock,
-        meter: Meter,
-    ) -> None:
-        self.offer = offer
-        self.bound = bound
-        self.seed = seed
+    def __init__(self, sequence: OpenSequence, terms: Terms, *, index: int, seed: int, timer: StageClock) -> None:
+        self.index = index
         self.first_token_seconds: float | None = None
         self._sequence = sequence
-        self._validator = validator
-        self._deadline = deadline
-        self._clock = clock
-        self._meter = meter
-        self._parts: list[str] = []
+        self._terms = terms
+        self._seed = seed
+        self._timer = timer
+        self._splitter = Splitter(terms.composition.shape)
+        self._answer = AnswerInParts(is_plain=terms.composition.shape.is_plain)
+        self._texts: list[str] = []
+        self._usage = Usage(prompt_tokens=sequence.started.prompt_tokens, completion_tokens=0, forced_tokens=0)
+        self._reasoning_tokens = 0
         self._end: End | None = None
         self._finish: Finish | None = None
-        meter.prompt_tokens = sequence.started.prompt_tokens
+        self._outcome: Outcome | None = None
+        self._count(self._usage)
 
-    async def texts(self) -> AsyncIterator[str]:
-        """New text as it comes; provisional until `outcome` has said what it is. Ends with the sequence, well or not.
+    async def parts(self) -> AsyncIterator[AnswerPart]:
+        """What is said as it comes; provisional until `outcome` has said what it is. Ends with the sequence, well or
+        not. Where answers are held back, what stands under a contract comes at the end, or never."""
+        held: list[AnswerPart] = []
+        async for part in self._read():
+            if held or (self._terms.is_held_back and self._is_under_contract(part)):
+                held.append(part)
+            else:
+                yield part
+        if held and (await self.outcome()).classified.reason is None:
+            for part in held:
+                yield part
 
-        Only the waiting for the node is timed as decoding, not what the consumer does with the text.
-        """
+    def _is_under_contract(self, part: AnswerPart) -> bool:
+        match part:
+            case ReasoningPart():
+                return False
+            case TextPart():
+                return self._terms.composition.shape.is_constrained
+            case RefusalPart() | CallBegan() | CallPart():
+                return True
+            case _:
+                assert_never(part)
+
+    async def _read(self) -> AsyncIterator[AnswerPart]:
+        """Only the waiting for the node is timed as decoding, not what the consumer does with the parts."""
         while self._end is None:
-            with self._clock.time(Stage.DECODE):
+            with self._timer.time(Stage.DECODE):
                 event = await self._next()
             if isinstance(event, TokenEvent):
-                self._count(event)
-                if event.text:
-                    self._parts.append(event.text)
-                    yield event.text
+                for part in self._said(event):
+                    self._answer.add(part)
+                    yield part
+        for part in self._splitter.end(is_cut=self._is_cut):
+            self._answer.add(part)
+            yield part
 
     async def _next(self) -> GenerateEvent | None:
         try:
-            async with asyncio.timeout_at(self._deadline):
+            async with asyncio.timeout_at(self._terms.deadline):
                 event = await anext(self._sequence.events, None)
         except TimeoutError:
             self._end = "deadline_passed"
@@ -91,71 +106,100 @@ class Generation:
         match event:
             case Finish():
                 self._finish, self._end = event, event.stop_cause
+                self._count(event.usage)
             case TokenEvent():
                 pass
             case _:  # a second start, or an end without a finish: not a stream of this protocol
                 self._end = "node_lost"
         return event
 
-    def _count(self, event: TokenEvent) -> None:
+    def _said(self, event: TokenEvent) -> list[AnswerPart]:
         if self.first_token_seconds is None:
-            self.first_token_seconds = self._clock.elapsed_seconds
+            self.first_token_seconds = self._terms.clock.elapsed_seconds
         # Counted as it comes: a stream that is cut never says what it used.
-        self._meter.completion_tokens += len(event.token_ids)
-        self._meter.forced_tokens += event.num_forced_tokens
+        usage = self._usage
+        self._count(
+            Usage(
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens + len(event.token_ids),
+                forced_tokens=usage.forced_tokens + event.num_forced_tokens,
+            )
+        )
+        self._texts.append(event.text)
+        was_thinking = self._splitter.is_thinking
+        parts = self._splitter.feed(event.text, event.logprobs)
+        if was_thinking or self._splitter.is_thinking:
+            self._reasoning_tokens += len(event.token_ids)
+        return parts
+
+    def _count(self, usage: Usage) -> None:
+        """The node's own count, at the end, comes before ours: it knows of an end token that no event carried."""
+        meter = self._terms.meter
+        meter.completion_tokens += usage.completion_tokens - self._usage.completion_tokens
+        meter.forced_tokens += usage.forced_tokens - self._usage.forced_tokens
+        # All choices have one prompt, which counts once.
+        meter.prompt_tokens = max(meter.prompt_tokens, usage.prompt_tokens)
+        self._usage = usage
+
+    @property
+    def _accepting(self) -> bool | None:
+        return None if self._finish is None else self._finish.accepting
+
+    @property
+    def _is_cut(self) -> bool:
+        """Whether the text ended where it could have gone on; without a grammar, it never does."""
+        if self._end == "stop_string":
+            return self._accepting is False
+        return self._end not in {"end_of_sequence", "grammar_end"}
 
     async def outcome(self) -> Outcome:
         """What the answer is. The validator is asked exactly where its verdict decides."""
-        assert self._end is not None, "`texts` has to be read to its end first"
-        end, text = self._end, "".join(self._parts)
-        accepting = None if self._finish is None else self._finish.accepting
-        is_constrained = self.bound is not None
-        with self._clock.time(Stage.CLASSIFY):
+        if self._outcome is None:
+            self._outcome = await self._concluded()
+        return self._outcome
+
+    async def _concluded(self) -> Outcome:
+        assert self._end is not None, "`parts` has to be read to its end first"
+        terms, end, accepting = self._terms, self._end, self._accepting
+        bound, composition = terms.bound, terms.composition
+        text, answer = "".join(self._texts), self._answer.answer()
+        is_constrained = bound is not None
+        with self._timer.time(Stage.CLASSIFY):
             ask = needs_verdict(is_constrained=is_constrained, end=end, accepting=accepting)
         verdict: Verdict | NotAsked = NotAsked()
-        if ask and self.bound is not None:
-            with self._clock.time(Stage.VALIDATE):
-                verdict = await self._validator.validate(
-                    self.bound.contract.text,
-                    self.bound.contract.digest,
-                    text.encode(),
-                    seconds=self.bound.taken.limits.validation_seconds,
-                    kind=self.bound.contract.kind,
+        if ask and bound is not None:
+            with self._timer.time(Stage.VALIDATE):
+                verdict = await terms.judge.verdict(
+                    bound, composition, text, answer, is_closed=self._splitter.is_closed
                 )
-            self._report_disagreement(self.bound, verdict)
-        with self._clock.time(Stage.CLASSIFY):
-            classified = classify(is_constrained=is_constrained, end=end, accepting=accepting, verdict=verdict)
+        with self._timer.time(Stage.CLASSIFY):
+            classified = classify(
+                is_constrained=is_constrained,
+                end=end,
+                accepting=accepting,
+                verdict=verdict,
+                is_refusal=answer.refusal is not None,
+            )
         return Outcome(
             classified=classified,
             end=end,
             text=text,
-            usage=self._usage(),
-            offer=self.offer,
+            answer=answer,
+            usage=self._usage,
+            offer=terms.offer,
             node=self._sequence.identity,
-            bound=self.bound,
+            bound=bound,
             verdict=verdict,
-            seed=self.seed,
+            seed=self._seed,
+            index=self.index,
+            contract=composition.answer,
+            composed=None if composition.shape.is_plain else _composed(composition),
+            reasoning_tokens=self._reasoning_tokens,
+            ignored=terms.ignored,
         )
 
-    def _report_disagreement(self, bound: BoundContract, verdict: Verdict) -> None:
-        """A grammar that enforces everything and a judge that refuses: one of the two is wrong, and we must know."""
-        if isinstance(verdict, Invalid) and not bound.counts.get(KeywordStatus.CHECKED_AFTER):
-            _log.error(
-                "the judge refuses what the grammar enforced",
-                contract_digest=bound.contract.digest,
-                artifact_key=bound.key,
-                keyword=verdict.keyword,
-            )
 
-    def _usage(self) -> Usage:
-        """What was counted. The node's own count comes first: it knows of an end token that no event carried."""
-        meter = self._meter
-        if self._finish is not None:
-            usage = self._finish.usage
-            meter.prompt_tokens, meter.completion_tokens = usage.prompt_tokens, usage.completion_tokens
-            meter.forced_tokens = usage.forced_tokens
-        return Usage(
-            prompt_tokens=meter.prompt_tokens,
-            completion_tokens=meter.completion_tokens,
-            forced_tokens=meter.forced_tokens,
-        )
+def _composed(composition: Composition) -> Composed:
+    shape = composition.shape
+    may_think = shape.thought is not Thought.NEVER
+    return Composed(num_tools=composition.num_tools, may_refuse=shape.may_refuse, may_think=may_think)

@@ -22,7 +22,7 @@ from policy.enforcement import EnforcementPolicy
 from policy.entitlement import Entitlements
 from policy.limits import GOVERNED, TENANT, LimitClass
 from policy.text_bounds import UNBOUNDED, TextBounds
-from registry.contract import CanonicalContract, ContractKind
+from registry.contract import CanonicalContract, ContractKind, JsonValue
 from registry.errors import MAX_REJECTIONS, ContractRejectedError, RegistryError, StateError
 from registry.reading import read_contract
 from registry.resolution import Resolver
@@ -85,7 +85,14 @@ class ContractIntake:
             with clock.time(Stage.CANONICALISE):
                 known = await _canonicalise(inline, policy, len(spelling))
             self._remember(address, known, policy, inline.param, clock, owner=partition)
-        return TakenContract(contract=known, policy=policy, param=inline.param, limits=TENANT, partition=partition)
+        return TakenContract(
+            contract=known,
+            policy=policy,
+            param=inline.param,
+            limits=TENANT,
+            partition=partition,
+            sent_as=inline.dialect,
+        )
 
     async def _take_named(
         self, named: NamedContract, caller: Caller, clock: StageClock, *, serving: bool
@@ -110,6 +117,37 @@ class ContractIntake:
             limits=limits,
             partition=GOVERNED_PARTITION if _is_common(resolved) else caller.partition,
             resolved=resolved,
+        )
+
+    async def take_composed(
+        self,
+        value: JsonValue,
+        *,
+        may_check_after: bool,
+        limits: LimitClass,
+        param: str,
+        resolved: ResolvedRevision | None,
+        caller: Caller,
+        clock: StageClock,
+    ) -> TakenContract:
+        """A structural tag that was made of contracts which were taken before, and of markup.
+
+        Its artifact is the caller's own, whatever it was made of: what else stands in it is the caller's.
+
+        Raises:
+            ContractRefusedError: together they are over a limit. It points into `value`.
+        """
+        policy = self._bounded(CHECKED if may_check_after else STRICT)
+        with clock.time(Stage.CANONICALISE):
+            spelling = repr(value)
+            address = _address("composed", caller.partition, limits.name, policy.digest, spelling)
+            known = self._memo.get(address)
+            if known is None:
+                inline = InlineContract(kind=ContractKind.STRUCTURAL_TAG, schema=value, strict=True, param=param)
+                known = await _canonicalise(inline, policy, len(spelling), limits=limits)
+                self._memo.put(address, known, num_bytes=len(known.text) * _BYTES_PER_CHARACTER, owner=caller.partition)
+        return TakenContract(
+            contract=known, policy=policy, param=param, limits=limits, partition=caller.partition, resolved=resolved
         )
 
     def _bounded(self, policy: EnforcementPolicy) -> EnforcementPolicy:
@@ -160,9 +198,11 @@ def _is_common(resolved: ResolvedRevision) -> bool:
     )
 
 
-async def _canonicalise(inline: InlineContract, policy: EnforcementPolicy, num_characters: int) -> CanonicalContract:
+async def _canonicalise(
+    inline: InlineContract, policy: EnforcementPolicy, num_characters: int, *, limits: LimitClass = TENANT
+) -> CanonicalContract:
     def read() -> CanonicalContract:
-        return read_contract(inline.kind, inline.schema, limits=TENANT.contract, policy=policy)
+        return read_contract(inline.kind, inline.schema, limits=limits.contract, policy=policy)
 
     try:
         if num_characters <= _INLINE_CHARACTERS:

@@ -98,5 +98,7 @@ class GenerationIntent:
     """None: no log probabilities. 0: of the tokens that were picked only."""
     wants_reasoning: bool = False
     """Whether a span of thought may stand before the answer."""
+    is_obfuscated: bool = False
+    """Whether the sizes of a stream's events should tell less of its text."""
     ignored: Mapping[str, str] = field(default_factory=dict)
     """What was sent and has no effect, with the reason; reported in the answer."""

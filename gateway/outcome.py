@@ -1,12 +1,13 @@
-"""What became of one chat completion, in one frozen value: everything answers, headers, metrics and spans speak of."""
+"""What became of one choice, in one frozen value: everything answers, headers, metrics and spans speak of."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from compiler_pool.artifact import ArtifactKey
 from compiler_pool.protocol import CompileCost
+from gateway.answer import Answer
 from gateway.completion import Classified, CompletionClass, End, NotAsked
 from gateway.identifiers import TenantPartition
 from gateway.nodes import ModelOffer, SignedArtifact
@@ -44,6 +45,8 @@ class TakenContract:
     """Whose artifacts it may share."""
     resolved: ResolvedRevision | None = None
     """What its name led to when the request came in; None for a contract that was sent."""
+    sent_as: str | None = None
+    """Whose words it was sent in, where they are not this API's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,25 +99,64 @@ FINISH_REASONS: Mapping[CompletionClass, FinishReason] = {
     CompletionClass.COMPLETE: "stop",
     CompletionClass.STOPPED: "stop",
     CompletionClass.TRUNCATED: "length",
+    CompletionClass.REFUSED: "stop",
 }
 """The classes that are answers, in OpenAI's words. The others are errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Composed:
+    """What stood in the grammar beside the caller's own contract."""
+
+    num_tools: int
+    may_refuse: bool
+    may_think: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The end of one sequence."""
+    """The end of one choice."""
 
     classified: Classified
     end: End
     text: str
+    """As the model wrote it, markup included; what it says is in `answer`."""
+    answer: Answer
     usage: Usage
     offer: ModelOffer
     node: NodeIdentity
     bound: BoundContract | None
+    """What the node enforced."""
     verdict: Verdict | NotAsked
     seed: int
+    index: int = 0
+    contract: TakenContract | None = None
+    """The caller's own contract: what was enforced, or a part of it; None where none was sent."""
+    composed: Composed | None = None
+    """None where the caller's contract was enforced as it stands."""
+    reasoning_tokens: int = 0
+    """A part of the usage's completion tokens."""
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    """What was sent and has no effect, with the reason."""
 
     @property
     def finish_reason(self) -> FinishReason | None:
         """None where the class is an error."""
+        if self.classified.completion is CompletionClass.COMPLETE and self.answer.calls:
+            return "tool_calls"
         return FINISH_REASONS.get(self.classified.completion)
+
+
+def deciding(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome that a whole request is known by: its first error, or else the least finished of its answers."""
+    errors = [outcome for outcome in outcomes if outcome.classified.reason is not None]
+    return (errors or sorted(outcomes, key=lambda outcome: _LEAST_FINISHED.index(outcome.classified.completion)))[0]
+
+
+_LEAST_FINISHED = (
+    CompletionClass.TRUNCATED,
+    CompletionClass.STOPPED,
+    CompletionClass.REFUSED,
+    CompletionClass.COMPLETE,
+    *(each for each in CompletionClass if each not in FINISH_REASONS),
+)

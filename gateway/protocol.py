@@ -60,6 +60,8 @@ class ContractMember(Answered):
     digest: str
     annotation_digest: str
     enforcement: EnforcementCounts
+    sent_as: str | None = None
+    """Whose words a sent contract was in, and which, such as `vllm.guided_grammar`: `kind` says how they were read."""
     owner: str | None = None
     name: str | None = None
     team: str | None = None
@@ -91,11 +93,40 @@ class ValidationMember(Answered):
     message: str | None = None
 
 
+class CompositionMember(Answered):
+    """What stood in the grammar beside the caller's own contract, and the identity of the whole.
+
+    `digest` is null where there was no grammar at all: free text after a span of thought.
+    """
+
+    digest: str | None
+    num_tools: int
+    may_refuse: bool
+    may_think: bool
+
+
+class ChoiceMember(Answered):
+    """What one of several choices is."""
+
+    index: int
+    completion: str
+    stop_cause: str
+    seed: int
+    validation: ValidationMember
+
+
 class SchemagateMember(Answered):
     """The extension member `schemagate`: what this product says beyond OpenAI's own fields."""
 
     completion: str
     contract: ContractMember | None
+    """The caller's own; of a request with tools and no contract of its own, what was enforced."""
+    composition: CompositionMember | None = None
+    """Null where the caller's contract was enforced as it stands."""
+    choices: list[ChoiceMember] = Field(default_factory=list)
+    """Every choice, where there are several; the other members speak of the least finished one."""
+    ignored: dict[str, str] = Field(default_factory=dict)
+    """What was sent and has no effect, with the reason."""
     artifact_key: str | None
     tokenizer_digest: str
     cache: Literal["l1", "pool", "compiled"] | None
@@ -108,24 +139,7 @@ class SchemagateMember(Answered):
     timings: dict[str, float]
 
 
-FinishReason = Literal["stop", "length"]
-
-
-class ModelCard(Answered):
-    """An entry of `GET /v1/models`."""
-
-    id: str
-    object: Literal["model"] = "model"
-    created: int
-    owned_by: Literal["schemagate"] = "schemagate"
-    schemagate: dict[str, Any]
-
-
-class ModelList(Answered):
-    """200 of `GET /v1/models`."""
-
-    object: Literal["list"] = "list"
-    data: list[ModelCard]
+FinishReason = Literal["stop", "length", "tool_calls"]
 
 
 class PolicyMember(Answered):

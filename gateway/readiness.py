@@ -7,7 +7,7 @@ from typing import Literal
 from gateway.auth.store import KeyStore
 from gateway.compatibility.service import ComparisonService
 from gateway.compilers import Compiler
-from gateway.generation import Validator
+from gateway.judging import Validator
 from gateway.nodes import NodeDirectory
 
 _PING_SECONDS = 2.0

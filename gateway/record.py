@@ -9,7 +9,7 @@ from gateway.auth.authenticator import Caller
 from gateway.budgets.ledger import Meter
 from gateway.completion import NotAsked, classify
 from gateway.identifiers import RequestId
-from gateway.outcome import CacheTier, Outcome, TakenContract
+from gateway.outcome import CacheTier, Outcome, TakenContract, deciding
 from gateway.problem import Problem
 from gateway.stages import StageClock
 from registry.contract import ContractDigest
@@ -36,7 +36,7 @@ class RequestRecord:
     cache: CacheTier | None = None
     limit_headers: Mapping[str, str] = field(default_factory=dict)
     first_token_seconds: float | None = None
-    outcome: Outcome | None = None
+    outcomes: tuple[Outcome, ...] = ()
     completion: str = "none"
     error_code: str | None = None
     meter: Meter = field(default_factory=Meter)
@@ -47,9 +47,14 @@ class RequestRecord:
         """The request runs under this contract."""
         self.contract_digest, self.resolved = taken.contract.digest, taken.resolved
 
-    def conclude(self, outcome: Outcome, first_token_seconds: float | None) -> None:
-        """The sequence is over and has a class."""
-        self.outcome, self.completion = outcome, str(outcome.classified.completion)
+    @property
+    def outcome(self) -> Outcome | None:
+        """The one that the request is known by."""
+        return deciding(self.outcomes) if self.outcomes else None
+
+    def conclude(self, outcomes: tuple[Outcome, ...], first_token_seconds: float | None) -> None:
+        """Every choice is over and has a class."""
+        self.outcomes, self.completion = outcomes, str(deciding(outcomes).classified.completion)
         self.first_token_seconds = first_token_seconds
 
     def abandon(self) -> None:

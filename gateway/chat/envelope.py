@@ -1,59 +1,42 @@
-"""From an outcome to OpenAI's shapes of a chat completion: the whole answer, and stream chunks."""
+"""From outcomes to OpenAI's shape of a chat completion, as a whole."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from hashlib import sha256
 
-from gateway.chat.protocol import AnsweredMessage, ChatCompletion, Choice, Usage
-from gateway.envelope import member_of, sse_data
-from gateway.outcome import Outcome
+from gateway.answer import Answer, Call
+from gateway.chat.answer_protocol import (
+    AnsweredMessage,
+    ChatCompletion,
+    Choice,
+    CompletionTokensDetails,
+    CustomCalled,
+    CustomToolCall,
+    FunctionCalled,
+    FunctionToolCall,
+    LogprobMember,
+    Logprobs,
+    TopLogprobMember,
+    Usage,
+)
+from gateway.envelope import member_of
+from gateway.nodes import ModelOffer
+from gateway.outcome import Outcome, deciding
 from gateway.record import RequestRecord
+from inference_node.protocol import TokenLogprob
 
 
-def chat_completion(outcome: Outcome, record: RequestRecord) -> ChatCompletion:
+def chat_completion(outcomes: Sequence[Outcome], record: RequestRecord) -> ChatCompletion:
     """The body of a 200."""
-    assert outcome.finish_reason is not None
     return ChatCompletion(
         id=completion_id(record),
-        created=_now(),
-        model=outcome.offer.model,
-        choices=[Choice(message=AnsweredMessage(content=outcome.text), finish_reason=outcome.finish_reason)],
-        usage=usage_of(outcome),
-        schemagate=member_of(outcome, record),
+        created=now(),
+        model=outcomes[0].offer.model,
+        choices=[_choice(outcome) for outcome in outcomes],
+        usage=usage_of(outcomes),
+        system_fingerprint=system_fingerprint(outcomes[0].offer),
+        schemagate=member_of(deciding(outcomes), record),
     )
-
-
-class ChunkWriter:
-    """The `data:` lines of one stream. Every chunk has the same id and time."""
-
-    def __init__(self, record: RequestRecord, *, model: str, include_usage: bool) -> None:
-        self._include_usage = include_usage
-        self._head: dict[str, Any] = {
-            "id": completion_id(record),
-            "object": "chat.completion.chunk",
-            "created": _now(),
-            "model": model,
-        }
-
-    def role(self) -> bytes:
-        """The first chunk."""
-        return self._chunk({"role": "assistant", "content": "", "refusal": None}, None)
-
-    def text(self, text: str) -> bytes:
-        """New text."""
-        return self._chunk({"content": text}, None)
-
-    def finish(self, outcome: Outcome, record: RequestRecord) -> bytes:
-        """The chunk with the finish reason, which also carries the class; then the usage, if it was asked for."""
-        last = self._chunk({}, outcome.finish_reason, schemagate=member_of(outcome, record).model_dump(by_alias=True))
-        if not self._include_usage:
-            return last
-        return last + sse_data({**self._head, "choices": [], "usage": usage_of(outcome).model_dump()})
-
-    def _chunk(self, delta: Mapping[str, Any], finish_reason: str | None, **extension: Any) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        usage = {"usage": None} if self._include_usage else {}
-        return sse_data({**self._head, "choices": [choice], **usage, **extension})
 
 
 def completion_id(record: RequestRecord) -> str:
@@ -61,11 +44,78 @@ def completion_id(record: RequestRecord) -> str:
     return f"chatcmpl-{record.request_id.removeprefix('req_')}"
 
 
-def usage_of(outcome: Outcome) -> Usage:
-    """OpenAI's three counts."""
-    prompt, completion = outcome.usage.prompt_tokens, outcome.usage.completion_tokens
-    return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion)
+def system_fingerprint(offer: ModelOffer) -> str:
+    """OpenAI's name for what a seed's promise depends on: model, tokenizer and engine."""
+    parts = (offer.model, offer.tokenizer_digest, offer.engine, offer.engine_version)
+    return f"fp_{sha256(repr(parts).encode()).hexdigest()[:10]}"
 
 
-def _now() -> int:
+def usage_of(outcomes: Sequence[Outcome]) -> Usage:
+    """The one prompt, and all answers."""
+    prompt = max(outcome.usage.prompt_tokens for outcome in outcomes)
+    completion = sum(outcome.usage.completion_tokens for outcome in outcomes)
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        total_tokens=prompt + completion,
+        completion_tokens_details=CompletionTokensDetails(
+            reasoning_tokens=sum(outcome.reasoning_tokens for outcome in outcomes)
+        ),
+    )
+
+
+def logprobs_of(
+    content: Sequence[TokenLogprob] | None, refusal: Sequence[TokenLogprob] | None = None
+) -> Logprobs | None:
+    """`logprobs`, where there are any."""
+    if content is None and refusal is None:
+        return None
+    return Logprobs(content=_listed(content), refusal=_listed(refusal))
+
+
+def now() -> int:
+    """OpenAI's `created`: whole seconds."""
     return int(datetime.now(UTC).timestamp())
+
+
+def _choice(outcome: Outcome) -> Choice:
+    assert outcome.finish_reason is not None
+    answer = outcome.answer
+    return Choice(
+        index=outcome.index,
+        message=_message(answer),
+        finish_reason=outcome.finish_reason,
+        logprobs=logprobs_of(answer.logprobs, answer.refusal_logprobs),
+    )
+
+
+def _message(answer: Answer) -> AnsweredMessage:
+    return AnsweredMessage(
+        content=answer.content,
+        refusal=answer.refusal,
+        tool_calls=[_call(call) for call in answer.calls] or None,
+        reasoning=answer.reasoning,
+        reasoning_content=answer.reasoning,
+    )
+
+
+def _call(call: Call) -> FunctionToolCall | CustomToolCall:
+    if call.is_custom:
+        return CustomToolCall(id=call.call_id, custom=CustomCalled(name=call.name, input=call.text))
+    return FunctionToolCall(id=call.call_id, function=FunctionCalled(name=call.name, arguments=call.text))
+
+
+def _listed(tokens: Sequence[TokenLogprob] | None) -> list[LogprobMember] | None:
+    if tokens is None:
+        return None
+    return [
+        LogprobMember(
+            token=token.text,
+            bytes=token.token_bytes,
+            logprob=token.logprob,
+            top_logprobs=[
+                TopLogprobMember(token=each.text, bytes=each.token_bytes, logprob=each.logprob) for each in token.top
+            ],
+        )
+        for token in tokens
+    ]

@@ -7,10 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from gateway.protocol import (
     MAX_MODEL_CHARACTERS,
-    Answered,
-    FinishReason,
     Number,
-    SchemagateMember,
     Sent,
 )
 
@@ -77,41 +74,3 @@ class ChatRequest(Sent):
     stream_options: StreamOptions | None = None
     max_tokens: Annotated[int | None, Field(ge=1, le=2**31)] = None
     max_completion_tokens: Annotated[int | None, Field(ge=1, le=2**31)] = None
-
-
-class Usage(Answered):
-    """OpenAI's usage."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-
-
-class AnsweredMessage(Answered):
-    """The assistant's turn."""
-
-    role: Literal["assistant"] = "assistant"
-    content: str
-    refusal: None = None
-
-
-class Choice(Answered):
-    """The one choice."""
-
-    index: int = 0
-    message: AnsweredMessage
-    finish_reason: FinishReason
-    logprobs: None = None
-
-
-class ChatCompletion(Answered):
-    """200 of an unstreamed request."""
-
-    id: str
-    object: Literal["chat.completion"] = "chat.completion"
-    created: int
-    model: str
-    choices: list[Choice]
-    usage: Usage
-    system_fingerprint: None = None
-    schemagate: SchemagateMember

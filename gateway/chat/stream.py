@@ -1,12 +1,14 @@
-"""A chat completion as server-sent events: a finish reason with the class, or an error, is the terminal one."""
+"""A chat completion as server-sent events: finish reasons with the class, or an error, are the terminal ones."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from gateway.auth.authenticator import Caller
-from gateway.chat.envelope import ChunkWriter
+from gateway.chat.chunks import ChunkWriter
 from gateway.envelope import DONE, output_error, sse_data
+from gateway.errors import GatewayError
 from gateway.intent import GenerationIntent
-from gateway.outcome import Outcome
+from gateway.outcome import deciding
 from gateway.problems import internal_problem, problem_of
 from gateway.record import RequestRecord
 from gateway.services import Services
@@ -28,19 +30,22 @@ class ChatEvents:
     async def events(self) -> AsyncGenerator[bytes, None]:
         """Chunks, then the terminal event and OpenAI's mark of the end."""
         record, intent = self._record, self._intent
-        async with self._services.pipeline.generate(intent, self._caller, record) as generation:
-            chunks = ChunkWriter(record, model=generation.offer.model, include_usage=intent.include_usage)
-            yield chunks.role()
-            async for text in generation.texts():
-                yield chunks.text(text)
-            outcome = await generation.outcome()
-            record.conclude(outcome, generation.first_token_seconds)
-        yield self._terminal(outcome, chunks) + DONE
+        async with self._services.pipeline.generate(intent, self._caller, record) as answering:
+            chunks = ChunkWriter(record, answering, intent)
+            yield chunks.roles()
+            try:
+                async with aclosing(answering.parts()) as parts:
+                    async for index, part in parts:
+                        yield chunks.part(index, part)
+            except GatewayError as error:  # a further choice could not begin
+                yield self._failed(error) + DONE
+                return
+            outcomes = await answering.outcomes()
+            record.conclude(outcomes, answering.first_token_seconds)
+        failure = output_error(deciding(outcomes), record)
+        yield (chunks.finish(outcomes) if failure is None else self._failed(failure)) + DONE
 
-    def _terminal(self, outcome: Outcome, chunks: ChunkWriter) -> bytes:
-        error = output_error(outcome, self._record)
-        if error is None:
-            return chunks.finish(outcome, self._record)
+    def _failed(self, error: GatewayError) -> bytes:
         problem = problem_of(error)
-        self._record.error_code = problem.code
+        self._record.fail(problem)
         return sse_data(problem.body(self._record.request_id))

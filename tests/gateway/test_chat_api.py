@@ -54,12 +54,23 @@ async def test_a_contract_is_answered_with_the_object_and_everything_about_it(tm
     assert body["choices"] == [
         {
             "index": 0,
-            "message": {"role": "assistant", "content": '{"a":1}', "refusal": None},
+            "message": {"role": "assistant", "content": '{"a":1}', "refusal": None, "annotations": []},
             "finish_reason": "stop",
             "logprobs": None,
         }
     ]
-    assert body["usage"] == {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8}
+    assert body["usage"] == {
+        "prompt_tokens": 5,
+        "completion_tokens": 3,
+        "total_tokens": 8,
+        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": 0,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }
     member = body["schemagate"]
     assert member["completion"] == "complete"
     assert member["contract"]["digest"].startswith("sha256:")

@@ -1,0 +1,234 @@
+"""Makes one contract of what a request allows an answer to be: the caller's contract, calls of tools, a refusal, a
+thought before them. The node enforces it as it enforces any other."""
+
+from dataclasses import dataclass
+
+from gateway.auth.authenticator import Caller
+from gateway.composition.composition import Composition, parts_of
+from gateway.composition.formats import (
+    ANY_TEXT,
+    Format,
+    after_thought,
+    calls,
+    contract_format,
+    custom_call,
+    either,
+    function_call,
+    refusal,
+    words_then,
+)
+from gateway.composition.shape import Shape, Thought, Words
+from gateway.errors import ContractRefusedError, InvalidRequestError, RequestFault
+from gateway.intake import ContractIntake
+from gateway.intent import CustomTool, FunctionTool, InlineContract, Tool, Toolbox, ToolMode
+from gateway.outcome import TakenContract
+from gateway.stages import StageClock
+from policy.limits import TENANT
+from policy.rejection import Rejection, RejectionCode
+from registry.contract import ContractKind, JsonValue
+
+_TOOLS = "tools"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """What may stand beside the answer that was asked for."""
+
+    refusal: bool = False
+    thought: bool = False
+
+
+class Composer:
+    """Composes for one request; what it takes is remembered by the intake."""
+
+    def __init__(self, intake: ContractIntake, caller: Caller, clock: StageClock) -> None:
+        self._intake = intake
+        self._caller = caller
+        self._clock = clock
+
+    async def compose(self, answer: TakenContract | None, toolbox: Toolbox | None, allowed: Allowed) -> Composition:
+        """What `answer`, the caller's own contract, comes to with the rest.
+
+        Raises:
+            ContractRefusedError: a tool's contract is refused, or the whole is.
+            InvalidRequestError: tools and contract cannot be had together.
+        """
+        tools = {} if toolbox is None else await self._taken_tools(toolbox)
+        if toolbox is not None:
+            only = _only_grammar(toolbox)
+            if only is not None:
+                shape = Shape(words=Words.TEXT, customs={only: True}, whole_call=only)
+                return Composition(
+                    shape=shape, taken=tools[only], tools=tools, num_tools=1, ignored=_no_thought(allowed)
+                )
+        return await self._composed(answer, toolbox, tools, allowed)
+
+    async def _taken_tools(self, toolbox: Toolbox) -> dict[str, TakenContract]:
+        taken: dict[str, TakenContract] = {}
+        for tool in toolbox.tools:  # those that may not be called too: what is sent is right, or refused
+            inline = _contract_of(tool)
+            if inline is not None:
+                taken[tool.name] = await self._intake.take(inline, self._caller, self._clock)
+        return taken
+
+    async def _composed(
+        self,
+        answer: TakenContract | None,
+        toolbox: Toolbox | None,
+        tools: dict[str, TakenContract],
+        allowed: Allowed,
+    ) -> Composition:
+        if toolbox is not None and toolbox.mode is ToolMode.REQUIRED:
+            answer = None  # there are no words that it could hold for
+        is_free = answer is None and (toolbox is None or toolbox.mode is ToolMode.AUTO)
+        wanted: dict[int, TakenContract] = {}
+        alternatives: list[Format] = []
+        if answer is not None:
+            words = contract_format(answer.contract)
+            if words is None:
+                return _alone(answer, toolbox, allowed)
+            wanted[id(words)] = answer
+            alternatives.append(words)
+        callables = () if toolbox is None else tuple(t for t in toolbox.tools if t.name in toolbox.callable_names)
+        if toolbox is not None:
+            each = [_call(tool, tools.get(tool.name), wanted) for tool in callables]
+            called = calls(each, is_parallel=toolbox.is_parallel)
+            alternatives.append(words_then(called) if is_free else called)
+        may_refuse = allowed.refusal and not is_free
+        if may_refuse:
+            alternatives.append(refusal())
+        shape = Shape(
+            words=_words(answer, is_free=is_free),
+            customs={tool.name: isinstance(tool, CustomTool) for tool in callables},
+            may_refuse=may_refuse,
+            thought=_thought(allowed, is_free=is_free, has_tools=toolbox is not None),
+        )
+        if not alternatives:
+            return Composition(shape=shape)
+        if shape.is_plain:
+            return Composition(shape=shape, taken=answer, answer=answer)
+        tree = either(alternatives)
+        if shape.thought is not Thought.NEVER:
+            tree = after_thought(
+                tree,
+                is_optional=shape.thought is Thought.MAYBE,
+                may_have_line_feeds=shape.words in {Words.JSON, Words.NONE},
+            )
+        parts = parts_of(tree, wanted)
+        draft = Composition(
+            shape=shape,
+            answer=answer,
+            tools={tool.name: tools[tool.name] for tool in callables if tool.name in tools},
+            parts=parts,
+            num_tools=len(callables),
+        )
+        return await self._enforced(draft, {"type": "structural_tag", "format": tree})
+
+    async def _enforced(self, draft: Composition, value: JsonValue) -> Composition:
+        answer = draft.answer
+        try:
+            taken = await self._intake.take_composed(
+                value,
+                may_check_after=any(part.taken.policy.allow_checked_after for part in draft.parts),
+                limits=TENANT if answer is None else answer.limits,
+                param=_TOOLS if answer is None else answer.param,
+                resolved=None if answer is None else answer.resolved,
+                caller=self._caller,
+                clock=self._clock,
+            )
+        except ContractRefusedError as error:
+            raise draft.refused(error) from None
+        return Composition(
+            shape=draft.shape,
+            taken=taken,
+            answer=answer,
+            tools=draft.tools,
+            parts=draft.parts,
+            num_tools=draft.num_tools,
+        )
+
+
+def _words(answer: TakenContract | None, *, is_free: bool) -> Words:
+    if answer is None:
+        return Words.FREE if is_free else Words.NONE
+    return Words.JSON if answer.contract.kind is ContractKind.JSON_SCHEMA else Words.TEXT
+
+
+def _thought(allowed: Allowed, *, is_free: bool, has_tools: bool) -> Thought:
+    if not allowed.thought:
+        return Thought.NEVER
+    return Thought.ALWAYS if is_free and has_tools else Thought.MAYBE
+
+
+def _alone(answer: TakenContract, toolbox: Toolbox | None, allowed: Allowed) -> Composition:
+    """A grammar that reads its text in its own way cannot stand within another one."""
+    if toolbox is not None:
+        raise InvalidRequestError(
+            RequestFault.CONFLICTING_PARAMETERS,
+            f"tools cannot be offered beside a contract of kind `{answer.contract.kind}`: send one of the two, or "
+            "`tool_choice: none`",
+            param=_TOOLS,
+        )
+    shape = Shape(words=Words.TEXT)
+    return Composition(shape=shape, taken=answer, answer=answer, ignored=_no_thought(allowed))
+
+
+def _no_thought(allowed: Allowed) -> dict[str, str]:
+    return {"reasoning": "no thought can stand before a text under a grammar"} if allowed.thought else {}
+
+
+def _only_grammar(toolbox: Toolbox) -> str | None:
+    """The one tool that has to be called, if its input is under a Lark grammar.
+
+    Raises:
+        ContractRefusedError: such a tool is one of several, or need not be called.
+    """
+    for tool in toolbox.tools:
+        if not isinstance(tool, CustomTool) or tool.kind is not ContractKind.LARK:
+            continue
+        if tool.name not in toolbox.callable_names:
+            continue
+        if len(toolbox.callable_names) == 1 and toolbox.mode is ToolMode.REQUIRED:
+            return tool.name
+        message = (
+            "a Lark grammar reads its text in its own way, so its calls cannot stand beside anything else: name the "
+            "tool in `tool_choice`, or give it a regex"
+        )
+        rejection = Rejection(code=RejectionCode.UNSUPPORTED_VALUE, message=message, keyword="lark")
+        raise ContractRefusedError((rejection,), param=tool.param)
+    return None
+
+
+def _contract_of(tool: Tool) -> InlineContract | None:
+    match tool:
+        case FunctionTool():
+            return InlineContract(
+                kind=ContractKind.JSON_SCHEMA,
+                schema=_of_an_object(tool.parameters),
+                strict=tool.strict,
+                param=tool.param,
+            )
+        case CustomTool() if tool.kind is not None:
+            return InlineContract(kind=tool.kind, schema=tool.definition, strict=True, param=tool.param)
+        case CustomTool():
+            return None
+
+
+def _of_an_object(parameters: JsonValue) -> JsonValue:
+    """Arguments are an object, also where the schema does not say so."""
+    if parameters is True:
+        return {"type": "object"}
+    if not isinstance(parameters, dict):
+        return parameters
+    kind = parameters.get("type", "object")
+    if isinstance(kind, list) and "object" in kind:
+        kind = "object"
+    return {"type": kind, **parameters, **({"type": "object"} if kind == "object" else {})}
+
+
+def _call(tool: Tool, taken: TakenContract | None, wanted: dict[int, TakenContract]) -> Format:
+    content = {**ANY_TEXT} if taken is None else contract_format(taken.contract)
+    assert content is not None, "Lark tools are dealt with before"
+    if taken is not None:
+        wanted[id(content)] = taken
+    return custom_call(tool.name, content) if isinstance(tool, CustomTool) else function_call(tool.name, content)
