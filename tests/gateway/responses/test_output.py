@@ -127,7 +127,13 @@ def test_a_thought_stands_before_the_answer_and_is_done_when_that_begins() -> No
 
 
 def test_free_words_are_done_when_a_call_begins_and_calls_only_at_the_end() -> None:
-    parts = [TextPart(text="a"), began(0), CallPart(index=0, text="{}"), began(1), CallPart(index=1, text="{}")]
+    parts: list[AnswerPart] = [
+        TextPart(text="a"),
+        began(0),
+        CallPart(index=0, text="{}"),
+        began(1),
+        CallPart(index=1, text="{}"),
+    ]
     output = Output("5eed")
     before = [event for part in parts for event in output.take(part)]
     assert [event["output_index"] for event in before if event["type"] == "response.output_item.done"] == [0]

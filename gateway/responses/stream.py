@@ -1,0 +1,40 @@
+"""A response as server-sent events: every one is named and numbered, and exactly one is terminal."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from gateway.auth.authenticator import Caller
+from gateway.problems import internal_problem
+from gateway.record import RequestRecord
+from gateway.responses.envelope import ResponseWriter
+from gateway.responses.request import ResponsesIntent
+from gateway.services import Services
+
+
+class ResponseEvents:
+    """The events of one response."""
+
+    def __init__(self, services: Services, intent: ResponsesIntent, caller: Caller, record: RequestRecord) -> None:
+        self._services = services
+        self._intent = intent
+        self._caller = caller
+        self._record = record
+        self._writer = ResponseWriter(record, intent.echo)
+
+    async def events(self) -> AsyncGenerator[bytes, None]:
+        """From `response.created` to the terminal event."""
+        writer, record = self._writer, self._record
+        async with self._services.pipeline.generate(self._intent.generation, self._caller, record) as answering:
+            yield writer.begun(answering.model)
+            async with aclosing(answering.parts()) as parts:
+                async for _, part in parts:
+                    events = writer.take(part)
+                    if events:
+                        yield events
+            outcomes = await answering.outcomes()
+            record.conclude(outcomes, answering.first_token_seconds)
+        yield writer.finish(outcomes[0])
+
+    def failure(self) -> bytes:
+        """The error event of a failure of ours."""
+        return self._writer.broken(internal_problem())
