@@ -12,20 +12,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from compiler_pool.client import PoolClient
+from gateway.admin import keys as admin_keys
+from gateway.admin import tenants as admin_tenants
 from gateway.artifact_uses import ArtifactUses
 from gateway.artifacts import ArtifactSource
-from gateway.auth.authenticator import Authenticator
 from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
+from gateway.auth.wiring import open_auth
 from gateway.budgets.ledger import BudgetLedger
-from gateway.budgets.memory_ledger import MemoryBudgetLedger
+from gateway.budgets.wiring import open_budgets
 from gateway.comparisons import BoundedComparer
 from gateway.compatibility.service import ComparisonService
 from gateway.compilers import Compiler
 from gateway.confluent.router import ROUTERS as CONFLUENT_ROUTERS
 from gateway.errors import BudgetRefusedError, ContractLookupError, ContractRefusedError, GatewayError
-from gateway.generation import Validator
 from gateway.intake import ContractIntake
+from gateway.judging import Validator
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD, Observed
@@ -41,15 +43,19 @@ from gateway.readiness import ReadinessProbe
 from gateway.record import RequestRecord
 from gateway.routes import (
     audit_chain,
+    capabilities,
     chat,
     health,
     models,
     promotions,
     registry_policy,
+    responses,
     serving_policy,
     signing_keys,
 )
+from gateway.routes import rules as rules_of_tenants
 from gateway.routes.contracts import aliases, diff, explain, lifecycle, reading, registration, signatures
+from gateway.rules.wiring import open_rules
 from gateway.services import SERVICES, Services
 from gateway.settings import GatewaySettings
 from gateway.tasks import TaskOwner
@@ -57,18 +63,19 @@ from gateway.tenant_settings import TenantSettings
 from gateway.usage import UsageCounter
 from gateway.validation.service import ValidationService
 from inference_node.client import NodeClient
+from inference_node.http_connections import HttpConnections
 from policy.entitlement import Entitlements
 from registry.catalogue import open_catalogue
 from registry.errors import RegistryError
 from registry.measuring import Comparer
 from registry.store.tenant_settings import TenantSettingsStore
-from inference_node.http_connections import HttpConnections
 from registry.turns import Turns
 
 _RESOURCES = (
-    *(chat, models, health),
+    *(chat, capabilities, responses, models, health),
     *(explain, registration, diff, reading, lifecycle, aliases, signatures),
-    *(promotions, signing_keys, registry_policy, serving_policy, audit_chain),
+    *(promotions, signing_keys, registry_policy, serving_policy, rules_of_tenants, audit_chain),
+    *(admin_tenants, admin_keys),
 )
 """In the order in which paths are tried."""
 
@@ -183,7 +190,11 @@ async def _open(
         metrics=metrics,
         uses=uses,
     )
-    pepper = Pepper(settings.key_pepper.get_secret_value())
+    former = settings.former_key_pepper
+    pepper = Pepper(
+        settings.key_pepper.get_secret_value(), former=None if former is None else former.get_secret_value()
+    )
+    auth = await open_auth(store, pepper, settings.oidc, tasks=tasks, stack=stack)
     intake = ContractIntake(
         resolver=catalogue.resolver,
         entitlements=entitlements,
@@ -204,10 +215,11 @@ async def _open(
         tasks.start(precompiler.work(), name="precompile")
     tenant_settings = TenantSettings(TenantSettingsStore(store.database))
     policies = ServingPolicies(tenant_settings, installation=said_in(settings.serving_policy))
-    ledger = around.ledger or MemoryBudgetLedger.from_settings(settings)
+    rules = open_rules(settings, tenant_settings, metrics, stack)
+    budgets = open_budgets(settings, tenant_settings, metrics, ledger=around.ledger, tasks=tasks, stack=stack)
     pipeline = Pipeline(
         intake=intake,
-        ledger=ledger,
+        budgets=budgets,
         compiler=compiler,
         artifacts=artifacts,
         nodes=nodes,
@@ -217,10 +229,12 @@ async def _open(
     )
     return Services(
         settings=settings,
-        authenticator=Authenticator(store, pepper),
+        authenticator=auth.authenticator,
+        keys=auth.keys,
+        tenants=auth.tenants,
         pipeline=pipeline,
         catalogue=catalogue,
-        ledger=ledger,
+        budgets=budgets,
         nodes=nodes,
         compiler=compiler,
         precompiler=precompiler,
@@ -233,6 +247,9 @@ async def _open(
         turns=turns,
         tenant_settings=tenant_settings,
         policies=policies,
+        rules=rules.service,
+        rule_processes=rules.processes,
+        webhooks=rules.webhooks,
     )
 
 

@@ -7,15 +7,23 @@ GatewayError
 │   ├── BodyTooLargeError
 │   ├── SlowBodyError
 │   ├── UnauthenticatedError
+│   ├── TenantDisabledError       good credentials of a tenant that nobody is let in for
+│   ├── InsufficientScopeError    good credentials, for another of the APIs
 │   ├── ModelNotFoundError
+│   ├── ResponseNotFoundError     no response is found again: none is stored
 │   ├── ContractLookupError       a contract was named, and cannot be used: what the registry said of it
 │   ├── ContractRefusedError      one or more rejections, by pointer
 │   ├── ServingRefusedError       the serving policy, or what the model's backend is able to
 │   ├── IdempotencyConflictError
-│   └── IdempotencyInProgressError
+│   ├── IdempotencyInProgressError
+│   └── SecretShownError          done before, and the secret of it was shown then
 ├── PolicyUnreadableError         a serving policy that this gateway does not understand
+├── RulesError                    rules over answers (`gateway.rules.errors`)
 ├── StoreUnavailableError         the database of keys does not answer
-├── BudgetRefusedError            a tenant's own limit
+├── IdentityProviderUnavailableError  a token cannot be checked: there are no keys of its issuer
+├── BudgetRefusedError            a limit of the caller's key, team or tenant
+├── BudgetUnreadableError         what is allowed cannot be read, so nothing is
+├── PriceUnknownError             money is limited, and nobody knows what this costs
 ├── CompilerError
 │   ├── CompilerUnavailableError  no pool, or it is full
 │   ├── CompileTimedOutError      this contract ran over its compile budget
@@ -103,14 +111,31 @@ class SlowBodyError(RequestError):
 
 
 class UnauthenticatedError(RequestError):
-    """No key, or not one that is good now. Which of the reasons is not told."""
+    """No key and no token, or not one that is good now. Which of the reasons is not told."""
 
-    def __init__(self, *, missing: bool) -> None:
-        super().__init__(
-            "no API key was sent: use the header `Authorization: Bearer sg_…`"
-            if missing
-            else "the API key is malformed, unknown, revoked or expired"
-        )
+    def __init__(self, *, missing: bool, is_token: bool = False) -> None:
+        if missing:
+            message = "no API key was sent: use the header `Authorization: Bearer sg_…`"
+        elif is_token:
+            message = "the token is malformed, expired, for another audience, or not one that counts here"
+        else:
+            message = "the API key is malformed, unknown, revoked or expired"
+        super().__init__(message)
+
+
+class TenantDisabledError(RequestError):
+    """An operator of the installation has disabled the caller's tenant; nothing that it has is lost."""
+
+    def __init__(self) -> None:
+        super().__init__("this tenant is disabled; ask whoever runs the gateway")
+
+
+class InsufficientScopeError(RequestError):
+    """`wanted` are the scopes of which any one would do."""
+
+    def __init__(self, wanted: tuple[str, ...]) -> None:
+        super().__init__(f"this key may not be used here: it takes the scope {' or '.join(wanted)}")
+        self.wanted = wanted
 
 
 class ModelNotFoundError(RequestError):
@@ -119,6 +144,15 @@ class ModelNotFoundError(RequestError):
     def __init__(self, model: str, *, offered: tuple[str, ...]) -> None:
         known = ", ".join(f"`{name}`" for name in offered) or "none"
         super().__init__(f"the model `{model[:128]}` does not exist here; models: {known}")
+
+
+class ResponseNotFoundError(RequestError):
+    """A response was asked for after it was given. None is stored, whatever `store` said."""
+
+    def __init__(self, response_id: str) -> None:
+        super().__init__(
+            f"the response `{response_id[:128]}` is not here: responses are not stored, so keep the answer that you got"
+        )
 
 
 class ContractLookupError(RequestError):
@@ -171,6 +205,17 @@ class PolicyUnreadableError(GatewayError):
         super().__init__("the serving policy cannot be read by this gateway, so nothing is served under it; ask again")
 
 
+class SecretShownError(RequestError):
+    """A request that made a secret was sent again. Secrets are kept nowhere, so its answer cannot be given again."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(
+            f"the first request with this `Idempotency-Key` was done, and its secret was shown in the answer to it; "
+            f"if that was lost, rotate the key {key_id}"
+        )
+        self.key_id = key_id
+
+
 class StoreUnavailableError(GatewayError):
     """Keys cannot be checked, so nobody is let in."""
 
@@ -188,25 +233,56 @@ class StoreUnavailableError(GatewayError):
         return said.splitlines()[0]
 
 
+class IdentityProviderUnavailableError(GatewayError):
+    """The issuer's keys cannot be had, or were had too long ago to be believed."""
+
+    def __init__(self, *, retry_after_seconds: float) -> None:
+        super().__init__("tokens cannot be checked now, because the identity provider does not answer; ask again")
+        self.retry_after_seconds = retry_after_seconds
+
+
 class BudgetRefusedError(GatewayError):
-    """A tenant's own limit. `retry_after_seconds` is None where waiting a little does not help."""
+    """A limit of the caller's key, team or tenant. `retry_after_seconds` is None where waiting a little does not help;
+    `resets_in_seconds` is when the window ends, None where there is none or where that would not help."""
 
     def __init__(
         self,
         message: str,
         *,
+        level: str,
         budget: str,
-        limit: float,
-        observed: float,
+        window: str | None,
+        limit: int | str,
+        observed: int | str,
         retry_after_seconds: float | None,
+        resets_in_seconds: float | None,
         headers: Mapping[str, str],
     ) -> None:
         super().__init__(message)
+        self.level = level
         self.budget = budget
+        self.window = window
         self.limit = limit
         self.observed = observed
         self.retry_after_seconds = retry_after_seconds
+        self.resets_in_seconds = resets_in_seconds
         self.headers = headers
+
+
+class BudgetUnreadableError(GatewayError):
+    """What an operator set for this tenant was written by a newer gateway, or by hand."""
+
+    def __init__(self) -> None:
+        super().__init__("the budgets of this tenant cannot be read, so nothing is spent; an operator has to set them")
+
+
+class PriceUnknownError(GatewayError):
+    """Where money is limited, what has no price is not served. `model` is None where it is compiling that has none."""
+
+    def __init__(self, model: str | None) -> None:
+        what = "compiling has" if model is None else f"the model `{model[:128]}` has"
+        super().__init__(f"{what} no price here, and your budget is in money; ask whoever runs the gateway")
+        self.model = model
 
 
 class CompilerError(GatewayError):

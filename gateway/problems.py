@@ -11,6 +11,7 @@ from typing import Any
 from gateway.errors import (
     BodyTooLargeError,
     BudgetRefusedError,
+    BudgetUnreadableError,
     CompileCrashedError,
     CompilerUnavailableError,
     CompileTimedOutError,
@@ -20,6 +21,8 @@ from gateway.errors import (
     GatewayError,
     IdempotencyConflictError,
     IdempotencyInProgressError,
+    IdentityProviderUnavailableError,
+    InsufficientScopeError,
     InvalidRequestError,
     MalformedBodyError,
     ModelNotFoundError,
@@ -28,9 +31,13 @@ from gateway.errors import (
     NoNodeError,
     OutputError,
     PolicyUnreadableError,
+    PriceUnknownError,
+    ResponseNotFoundError,
+    SecretShownError,
     ServingRefusedError,
     SlowBodyError,
     StoreUnavailableError,
+    TenantDisabledError,
     UnauthenticatedError,
     UpstreamRefusedError,
 )
@@ -49,6 +56,7 @@ from gateway.problem_rows import (
 )
 from gateway.registry_problems import registry_problem
 from gateway.rejection_problems import rejected
+from gateway.rules.errors import RulesUncheckedError, RulesUnreadableError
 from registry.errors import RegistryError
 
 
@@ -92,8 +100,39 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
                 message=str(error),
                 headers={"WWW-Authenticate": "Bearer"},
             )
+        case TenantDisabledError():
+            return Problem(status=403, type=INVALID, code="tenant_disabled", message=str(error))
+        case InsufficientScopeError():
+            # RFC 6750, section 3.1.
+            challenge = f'Bearer error="insufficient_scope", scope="{" ".join(error.wanted)}"'
+            return Problem(
+                status=403,
+                type=INVALID,
+                code="insufficient_scope",
+                message=str(error),
+                headers={"WWW-Authenticate": challenge},
+            )
+        case SecretShownError():
+            return Problem(
+                status=409,
+                type=INVALID,
+                code="secret_already_shown",
+                message=str(error),
+                extensions={"key_id": error.key_id},
+                headers=NO_RETRY,
+            )
+        case IdentityProviderUnavailableError():
+            return Problem(
+                status=503,
+                type=SERVER,
+                code="identity_provider_unavailable",
+                message=str(error),
+                headers=retry_headers(error.retry_after_seconds),
+            )
         case ModelNotFoundError():
             return Problem(status=404, type=INVALID, code="model_not_found", message=str(error), param="model")
+        case ResponseNotFoundError():
+            return Problem(status=404, type=INVALID, code="response_not_found", message=str(error))
         case ContractLookupError():
             return replace(problem_of(error.cause), param=error.param)
         case ServingRefusedError():
@@ -118,12 +157,37 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
             return Problem(
                 status=503, type=SERVER, code="policy_unreadable", message=str(error), headers=retry_headers(1)
             )
+        case RulesUnreadableError():
+            return Problem(
+                status=503, type=SERVER, code="rules_unreadable", message=str(error), headers=retry_headers(1)
+            )
+        case RulesUncheckedError():
+            return Problem(
+                status=503,
+                type=SERVER,
+                code="rules_unchecked",
+                message=str(error),
+                headers=retry_headers(error.retry_after_seconds),
+            )
         case StoreUnavailableError():
             return Problem(
                 status=503, type=SERVER, code="store_unavailable", message=str(error), headers=retry_headers(1)
             )
         case BudgetRefusedError():
             return _over_budget(error)
+        case BudgetUnreadableError():
+            return Problem(
+                status=503, type=SERVER, code="budget_unreadable", message=str(error), headers=retry_headers(1)
+            )
+        case PriceUnknownError():
+            return Problem(
+                status=403,
+                type=INVALID,
+                code="price_unknown",
+                message=str(error),
+                param=None if error.model is None else "model",
+                headers=NO_RETRY,
+            )
         case CompilerUnavailableError():
             return Problem(
                 status=503,
@@ -253,7 +317,14 @@ def _over_budget(error: BudgetRefusedError) -> Problem:
         type="rate_limit_error" if waiting_helps else "insufficient_quota",
         code="rate_limit_exceeded" if waiting_helps else "insufficient_quota",
         message=str(error),
-        extensions={"limit_name": error.budget, "limit": error.limit, "observed": error.observed},
+        extensions={
+            "level": error.level,
+            "limit_name": error.budget,
+            "window": error.window,
+            "limit": error.limit,
+            "observed": error.observed,
+            "resets_in_seconds": error.resets_in_seconds,
+        },
         headers={
             **error.headers,
             **retry_headers(after),

@@ -5,9 +5,12 @@ from functools import partial
 
 from starlette.requests import Request
 
-from gateway.auth.authenticator import Authenticator, Caller
+from gateway.auth.authenticator import Authenticator, Caller, Schemes
+from gateway.auth.gate import require_scope, sent_authorization
+from gateway.auth.key_desk import KeyDesk
+from gateway.auth.tenant_store import TenantStore
 from gateway.body import parse_body, read_body
-from gateway.budgets.ledger import BudgetLedger, Demand
+from gateway.budgets.desk import BudgetDesk, RequestDemand
 from gateway.comparisons import COMPARING_FOR
 from gateway.compilers import Compiler
 from gateway.metrics import GatewayMetrics
@@ -18,11 +21,14 @@ from gateway.policies.service import ServingPolicies
 from gateway.precompile import Precompiler
 from gateway.readiness import ReadinessProbe
 from gateway.record import RequestRecord
+from gateway.rules.processes import RuleProcesses
+from gateway.rules.service import OutputRules
 from gateway.settings import GatewaySettings
 from gateway.stages import Stage
 from gateway.tasks import TaskOwner
 from gateway.tenant_settings import TenantSettings
 from gateway.usage import UsageCounter
+from gateway.webhooks.client import WebhookClient
 from registry.catalogue import Catalogue
 from registry.contract import JsonValue
 from registry.turns import Turns
@@ -37,9 +43,11 @@ class Services:
 
     settings: GatewaySettings
     authenticator: Authenticator
+    keys: KeyDesk
+    tenants: TenantStore
     pipeline: Pipeline
     catalogue: Catalogue
-    ledger: BudgetLedger
+    budgets: BudgetDesk
     nodes: NodeDirectory
     compiler: Compiler
     precompiler: Precompiler
@@ -49,14 +57,21 @@ class Services:
     usage: UsageCounter
     tenant_settings: TenantSettings
     policies: ServingPolicies
+    rules: OutputRules
+    rule_processes: RuleProcesses
+    webhooks: WebhookClient
     turns: Turns
     """At what takes processor time beside the event loop."""
 
-    async def authenticate(self, request: Request, record: RequestRecord) -> Caller:
-        """Stage 1. Before the body is read: who has no key costs nothing more."""
+    async def authenticate(
+        self, request: Request, record: RequestRecord, *, schemes: Schemes = Schemes.BEARER
+    ) -> Caller:
+        """Stage 1. Before the body is read: who has no key, or none for this path, costs nothing more."""
         with record.clock.time(Stage.AUTHENTICATE):
-            record.caller = await self.authenticator.authenticate(request.headers.get("authorization"))
-        return record.caller
+            caller = await self.authenticator.authenticate(sent_authorization(request), schemes=schemes)
+            record.caller = caller
+            require_scope(caller, method=request.method, path=request.scope["path"])
+        return caller
 
     async def admit(self, caller: Caller, record: RequestRecord) -> None:
         """Count a request that decodes nothing to its tenant, among those at one moment until it is over.
@@ -65,8 +80,8 @@ class Services:
             BudgetRefusedError: the tenant asks too often, or too much at one moment.
         """
         COMPARING_FOR.set(caller.partition)
-        lease = await self.ledger.reserve(caller.tenant, Demand(tokens=0, compile_cpu_ms=0, contract_digest=None))
-        record.at_end = partial(self.ledger.settle, lease, record.meter)
+        lease = await self.budgets.reserve(caller, RequestDemand())
+        record.at_end = partial(self.budgets.settle, lease, record.meter)
         record.limit_headers = lease.headers
 
     async def body(self, request: Request, record: RequestRecord) -> JsonValue:

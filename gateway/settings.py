@@ -6,7 +6,9 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gateway.auth.keys import MIN_PEPPER_CHARACTERS
+from gateway.auth.oidc.settings import OidcSettings
 from gateway.backends.settings import OpenAIBackendSettings, told_apart
+from gateway.budgets.settings import BudgetSettings
 from gateway.policies.protocol import ServingPolicySent
 from gateway.setting_text import json_setting
 from gateway.webhooks.origins import ListedTargets
@@ -55,7 +57,13 @@ class GatewaySettings(BaseSettings):
     database_url: str = "sqlite+aiosqlite:///schemagate.db"
     """Tenants and keys, as SQLAlchemy spells it."""
     key_pepper: SecretStr
-    """Keys the digests of API keys and the tenants' cache partitions. Changing it disables every key. No default."""
+    """Keys the digests of API keys and the tenants' cache partitions. Changing it disables every key
+    that was made under it, unless it stays on as the next one. No default."""
+    former_key_pepper: SecretStr | None = None
+    """The pepper before: a key that is used is digested anew, so it can go when all that matter have been used."""
+    oidc: OidcSettings = Field(default_factory=OidcSettings)
+    """The identity provider whose tokens are taken, where there is one: settings of its own
+    (`SCHEMAGATE_GATEWAY_OIDC_…`)."""
 
     admin_tenant: str = "local"
     """Whose operators act for every tenant; the operators of others, for their own."""
@@ -113,6 +121,8 @@ class GatewaySettings(BaseSettings):
     comparison_seconds: float = Field(default=5.0, gt=0, le=60)
     """CPU time of one comparison; over it the answer is that nothing was decided."""
 
+    budgets: BudgetSettings = Field(default_factory=BudgetSettings)
+    """The ledger and the prices: settings of their own (`SCHEMAGATE_GATEWAY_BUDGET_…`)."""
     max_concurrent_requests: int = Field(default=64, ge=1)
     """Per tenant, at one moment."""
     requests_per_minute: int = Field(default=6_000, ge=1)
@@ -178,9 +188,9 @@ class GatewaySettings(BaseSettings):
                 raise ValueError(f"a secret of the webhook {name} has under {MIN_SECRET_CHARACTERS} characters")
         return value
 
-    @field_validator("key_pepper")
+    @field_validator("key_pepper", "former_key_pepper")
     @classmethod
-    def _long_pepper(cls, value: SecretStr) -> SecretStr:
-        if len(value.get_secret_value()) < MIN_PEPPER_CHARACTERS:
+    def _long_pepper(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value()) < MIN_PEPPER_CHARACTERS:
             raise ValueError(f"the key pepper needs at least {MIN_PEPPER_CHARACTERS} characters")
         return value

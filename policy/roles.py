@@ -1,4 +1,8 @@
-"""What a key may do. Roles are granted by the tenant that issues the key; there is no role above all tenants."""
+"""What a key may do. Roles are granted by the tenant that issues the key; none is above all tenants, but the operators
+of one tenant, which a setting names, act for every other as its own operators do.
+
+Where a key may be used at all is said by its scopes (`policy.scopes`).
+"""
 
 from enum import StrEnum
 
@@ -13,7 +17,7 @@ class Role(StrEnum):
     APPROVER = "approver"
     """Approves or turns down a proposed promotion."""
     OPERATOR = "operator"
-    """Sets the tenant's policy, trusts and revokes signing keys, acts for every team."""
+    """Sets the tenant's policy, its budgets and its keys, trusts and revokes signing keys, acts for every team."""
     AUDITOR = "auditor"
     """Reads and exports the audit chain."""
 
@@ -42,6 +46,8 @@ class Action(StrEnum):
     TRUST_KEY = "trust_key"
     SET_POLICY = "set_policy"
     READ_AUDIT = "read_audit"
+    ADMINISTER = "administer"
+    """Tenants, teams, keys, and what operators set for them."""
 
 
 _PERMITTED: dict[Action, frozenset[Role]] = {
@@ -59,6 +65,7 @@ _PERMITTED: dict[Action, frozenset[Role]] = {
     Action.TRUST_KEY: frozenset({Role.OPERATOR}),
     Action.SET_POLICY: frozenset({Role.OPERATOR}),
     Action.READ_AUDIT: frozenset({Role.AUDITOR, Role.OPERATOR}),
+    Action.ADMINISTER: frozenset({Role.OPERATOR}),
 }
 
 

@@ -48,6 +48,11 @@ class AuditAction(StrEnum):
     POLICY_SET = "policy.set"
     KEY_ISSUED = "key.issued"
     KEY_REVOKED = "key.revoked"
+    KEY_ROTATED = "key.rotated"
+    KEY_CHANGED = "key.changed"
+    TENANT_CREATED = "tenant.created"
+    TENANT_CHANGED = "tenant.changed"
+    TEAM_CREATED = "team.created"
     SETTING_SET = "setting.set"
     SETTING_DROPPED = "setting.dropped"
 

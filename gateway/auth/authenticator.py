@@ -1,6 +1,5 @@
 """From an `Authorization` header to a caller, with a cache short enough that revocation bites within a second."""
 
-import hmac
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -8,19 +7,37 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 
+import structlog
+
+from gateway.auth.key_uses import KeyUses
 from gateway.auth.keys import ApiKey, Pepper
-from gateway.auth.store import KeyRecord, KeyStore
-from gateway.errors import UnauthenticatedError
+from gateway.auth.oidc.token import TokenFault, TokenFaultError, is_token
+from gateway.auth.oidc.verifier import TokenVerifier
+from gateway.auth.records import KeyRecord
+from gateway.auth.store import KeyStore
+from gateway.auth.tenant_lookup import TenantLookup
+from gateway.auth.tenant_store import TenantStore
+from gateway.errors import TenantDisabledError, UnauthenticatedError
 from gateway.identifiers import KeyId, TenantPartition
-from registry.identifiers import TenantId
+from policy.scopes import Scope
+from registry.identifiers import PrincipalId, TenantId
 from registry.revision import Actor
 
+_log = structlog.get_logger(__name__)
+
 MAX_CACHE_SECONDS = 1.0
-"""How long a revoked key may still be taken."""
+"""How long a revoked key, a secret that was rotated away, or a tenant that was disabled may still be taken."""
 _MAX_CACHED_KEYS = 4096
 
-_NO_DIGEST = "0" * 64
-"""Compared against when there is no such key, so that an unknown id takes as long as a wrong secret."""
+_NOBODY = KeyRecord(
+    key_id=KeyId(""),
+    tenant=TenantId(""),
+    digest="0" * 64,
+    label="",
+    created_at=datetime.min.replace(tzinfo=UTC),
+    principal=PrincipalId(""),
+)
+"""Compared with when there is no such key, so that an unknown id takes as long as a wrong secret."""
 
 
 class Schemes(Enum):
@@ -37,39 +54,62 @@ class Caller:
 
     tenant: TenantId
     key_id: KeyId
+    """Of a key, or of the subject of a token (`jwt_…`): the same after a rotation, and with every token."""
     partition: TenantPartition
     actor: Actor
+    scopes: frozenset[Scope] = frozenset()
+    """Where the credential may be used; without any, nowhere that takes one."""
 
 
 class Authenticator:
-    """Checks keys against the store."""
+    """Checks keys against the store, and tokens against their issuer where there is one."""
 
     def __init__(
         self,
         store: KeyStore,
         pepper: Pepper,
         *,
+        tokens: TokenVerifier | None = None,
+        uses: KeyUses | None = None,
         cache_seconds: float = MAX_CACHE_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._pepper = pepper
+        self._tokens = tokens
+        self._uses = uses
         self._cache_seconds = min(cache_seconds, MAX_CACHE_SECONDS)
         self._monotonic = monotonic
+        self._tenants = TenantLookup(
+            TenantStore(store.database), cache_seconds=self._cache_seconds, monotonic=monotonic
+        )
         self._verified: OrderedDict[str, tuple[float, KeyRecord]] = OrderedDict()
 
     async def authenticate(self, authorization: str | None, *, schemes: Schemes = Schemes.BEARER) -> Caller:
-        """The caller of a header `Bearer sg_<id>_<secret>`, or of Basic credentials where those are taken.
+        """The caller of a header `Bearer sg_<id>_<secret>` or `Bearer <token>`, or of Basic credentials with a key
+        where those are taken.
 
         Raises:
-            UnauthenticatedError: no key, or one that is malformed, unknown, revoked or expired; it never says which.
+            UnauthenticatedError: no key, or one that is malformed, unknown, revoked or expired; no token, or one that
+                is not good; it never says which.
+            TenantDisabledError: the key or token is good, and nobody of its tenant is let in.
+            IdentityProviderUnavailableError: a token was sent, and there are no keys to check it with.
         """
-        key = _sent_key(authorization or "", schemes)
+        scheme, _, credentials = (authorization or "").partition(" ")
+        credentials = credentials.strip()
+        if self._tokens is not None and scheme.lower() == "bearer" and is_token(credentials):
+            return await self._caller_of_token(self._tokens, credentials)
+        key = _sent_key(scheme, credentials, schemes)
         if key is None:
             raise UnauthenticatedError(missing=not authorization)
-        record = await self._verify(key)
-        if record is None or not record.is_live(datetime.now(UTC)):
+        now = datetime.now(UTC)
+        record = await self._verify(key, now)
+        if record is None or not record.is_live(now):
             raise UnauthenticatedError(missing=False)
+        if record.tenant_disabled_at is not None:
+            raise TenantDisabledError
+        if self._uses is not None:
+            self._uses.note(record.key_id)
         return Caller(
             tenant=record.tenant,
             key_id=record.key_id,
@@ -81,31 +121,78 @@ class Authenticator:
                 team=record.team,
                 key_id=record.key_id,
             ),
+            scopes=record.allowed_scopes,
         )
 
-    async def _verify(self, key: ApiKey) -> KeyRecord | None:
+    def forget(self, key_id: KeyId) -> None:
+        """The key was changed here: this replica need not wait until its cache is a second old."""
+        for digest in [digest for digest, (_, record) in self._verified.items() if record.key_id == key_id]:
+            del self._verified[digest]
+
+    def forget_tenant(self, tenant: TenantId) -> None:
+        """Likewise for all keys and tokens of a tenant."""
+        self._tenants.forget(tenant)
+        for digest in [digest for digest, (_, record) in self._verified.items() if record.tenant == tenant]:
+            del self._verified[digest]
+
+    async def _verify(self, key: ApiKey, now: datetime) -> KeyRecord | None:
         digest = self._pepper.digest(key)
-        now = self._monotonic()
+        asked_at = self._monotonic()
         cached = self._verified.get(digest)
-        if cached is not None and now < cached[0]:
-            return cached[1]
+        if cached is not None and asked_at < cached[0]:
+            # The overlap of a rotation may have ended since the key was read.
+            return cached[1] if self._accepts(cached[1], key, digest, now) else None
         record = await self._store.find(key.key_id)
-        matches = hmac.compare_digest(digest, _NO_DIGEST if record is None else record.digest)
+        matches = self._accepts(_NOBODY if record is None else record, key, digest, now)
         if record is None or not matches:
             return None
-        self._verified[digest] = (now + self._cache_seconds, record)
+        self._verified[digest] = (asked_at + self._cache_seconds, record)
         self._verified.move_to_end(digest)
         while len(self._verified) > _MAX_CACHED_KEYS:
             self._verified.popitem(last=False)
         return record
 
+    def _accepts(self, record: KeyRecord, key: ApiKey, digest: str, now: datetime) -> bool:
+        is_present = record.accepts(digest, now)
+        former = self._pepper.former_digest(key)
+        if former is None:
+            return is_present
+        is_former = record.accepts(former, now)
+        if is_former and self._uses is not None:
+            self._uses.note_former_pepper(record.key_id, old=former, new=digest)
+        return is_present or is_former
 
-def _sent_key(authorization: str, schemes: Schemes) -> ApiKey | None:
-    scheme, _, credentials = authorization.partition(" ")
+    async def _caller_of_token(self, tokens: TokenVerifier, text: str) -> Caller:
+        try:
+            identity = await tokens.verify(text)
+            tenant = await self._tenants.find(identity.tenant)
+            if tenant is None:
+                raise TokenFaultError(TokenFault.UNKNOWN_TENANT)
+        except TokenFaultError as error:
+            _log.info("a token was refused", why=str(error.fault))
+            raise UnauthenticatedError(missing=False, is_token=True) from error
+        if tenant.disabled_at is not None:
+            raise TenantDisabledError
+        return Caller(
+            tenant=identity.tenant,
+            key_id=identity.key_id,
+            partition=self._pepper.partition(identity.tenant),
+            actor=Actor(
+                tenant=identity.tenant,
+                principal=identity.principal,
+                roles=identity.roles,
+                team=identity.team,
+                key_id=identity.key_id,
+            ),
+            scopes=identity.scopes,
+        )
+
+
+def _sent_key(scheme: str, credentials: str, schemes: Schemes) -> ApiKey | None:
     match scheme.lower():
         case "bearer":
-            return ApiKey.read(credentials.strip())
+            return ApiKey.read(credentials)
         case "basic" if schemes is Schemes.BEARER_OR_BASIC:
-            return ApiKey.read_basic(credentials.strip())
+            return ApiKey.read_basic(credentials)
         case _:
             return None

@@ -29,7 +29,12 @@ class ApiKey:
     @classmethod
     def generate(cls) -> "ApiKey":
         """A new key with 256 bits of secret."""
-        return cls(key_id=KeyId(secrets.token_hex(_ID_BYTES)), secret=secrets.token_urlsafe(_SECRET_BYTES))
+        return cls.rotated(KeyId(secrets.token_hex(_ID_BYTES)))
+
+    @classmethod
+    def rotated(cls, key_id: KeyId) -> "ApiKey":
+        """Another secret for a key: who holds it, what it may do and what it has used stay the key's."""
+        return cls(key_id=key_id, secret=secrets.token_urlsafe(_SECRET_BYTES))
 
     @classmethod
     def read(cls, text: str) -> "ApiKey | None":
@@ -61,16 +66,27 @@ class ApiKey:
 class Pepper:
     """The gateway's own secret. Each use derives its own key, so that one digest never serves as another."""
 
-    def __init__(self, text: str) -> None:
-        if len(text) < MIN_PEPPER_CHARACTERS:
+    def __init__(self, text: str, *, former: str | None = None) -> None:
+        if min(len(each) for each in (text, former or text)) < MIN_PEPPER_CHARACTERS:
             raise ValueError(f"the key pepper needs at least {MIN_PEPPER_CHARACTERS} characters")
-        self._key_digests = hmac.digest(text.encode(), b"schemagate api key digest v1", sha256)
+        self._key_digests = _digest_key(text)
+        self._former_digests = None if former is None else _digest_key(former)
         self._partitions = hmac.digest(text.encode(), b"schemagate tenant partition v1", sha256)
 
     def digest(self, key: ApiKey) -> str:
         """What the store keeps. The id is part of it: a digest cannot be moved to another row."""
         return hmac.new(self._key_digests, f"{key.key_id}:{key.secret}".encode(), sha256).hexdigest()
 
+    def former_digest(self, key: ApiKey) -> str | None:
+        """What the store keeps of a key that has not been used since the pepper was changed; None: it was not."""
+        if self._former_digests is None:
+            return None
+        return hmac.new(self._former_digests, f"{key.key_id}:{key.secret}".encode(), sha256).hexdigest()
+
     def partition(self, tenant: TenantId) -> TenantPartition:
         """Where this tenant's artifacts live; says nothing to who does not hold the pepper."""
         return TenantPartition(hmac.new(self._partitions, tenant.encode(), sha256).hexdigest())
+
+
+def _digest_key(pepper: str) -> bytes:
+    return hmac.digest(pepper.encode(), b"schemagate api key digest v1", sha256)

@@ -85,15 +85,12 @@ async def admit(request: Request, resource: str) -> Call:
     Raises:
         UnauthenticatedError: before anything else is looked at.
         BudgetRefusedError: the tenant asks too often.
+        InsufficientScopeError: the key is not for registries.
         ForbiddenError: the key has no role at all.
         ConfluentError: no media type that the caller takes is spoken here.
     """
     services, record = services_of(request), record_of(request, f"confluent_{resource}")
-    with record.clock.time(Stage.AUTHENTICATE):
-        caller = await services.authenticator.authenticate(
-            request.headers.get("authorization"), schemes=Schemes.BEARER_OR_BASIC
-        )
-    record.caller = caller
+    caller = await services.authenticate(request, record, schemes=Schemes.BEARER_OR_BASIC)
     with record.clock.time(Stage.RESERVE):
         await services.admit(caller, record)
     require(caller.actor, Action.READ_CONTRACT)

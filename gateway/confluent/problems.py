@@ -14,10 +14,13 @@ from gateway.errors import (
     BodyTooLargeError,
     BudgetRefusedError,
     GatewayError,
+    IdentityProviderUnavailableError,
+    InsufficientScopeError,
     InvalidRequestError,
     MalformedBodyError,
     RequestFault,
     SlowBodyError,
+    TenantDisabledError,
     UnauthenticatedError,
 )
 from gateway.errors import StoreUnavailableError as KeysUnavailableError
@@ -173,6 +176,12 @@ def _of_gateway(error: GatewayError) -> Refusal:
                 "secret as password."
             )
             return Refusal(fault=Fault.UNAUTHENTICATED, message=message)
+        case TenantDisabledError() | InsufficientScopeError():
+            return Refusal(fault=Fault.FORBIDDEN, message=_sentence(str(error)))
+        case IdentityProviderUnavailableError():
+            return Refusal(
+                fault=Fault.STORE_FAILED, message=_sentence(str(error)), retry_seconds=error.retry_after_seconds
+            )
         case MalformedBodyError():
             return Refusal(fault=Fault.NOT_JSON, message=_reasons(error.rejections))
         case BodyTooLargeError():

@@ -9,7 +9,9 @@ import pytest
 from gateway.auth.bootstrap import BOOTSTRAP_PRINCIPAL, BOOTSTRAP_TENANT, make_bootstrap_key
 from gateway.auth.issue import issue_key
 from gateway.auth.keys import ApiKey, Pepper
-from gateway.auth.store import OPERATOR_AT_HAND, KeyRecord, KeyStore, principal_of
+from gateway.auth.operator import OPERATOR_AT_HAND, Operator
+from gateway.auth.records import KeyRecord, principal_of
+from gateway.auth.store import KeyStore
 from gateway.errors import StoreUnavailableError
 from gateway.identifiers import KeyId
 from policy.roles import ALL_ROLES, Role
@@ -54,7 +56,7 @@ async def test_a_key_is_read_as_it_was_kept(database_url: str) -> None:
 
 async def test_making_and_revoking_are_told_in_the_tenants_audit(database_url: str) -> None:
     store = await KeyStore.open(database_url)
-    await store.add(record("a"), by=PrincipalId("root"))
+    await store.add(record("a"), by=Operator(principal=PrincipalId("root")))
     assert await store.revoke(KeyId("a"), at=NOON)
     assert not await store.revoke(KeyId("a"), at=NOON)
     assert not await store.revoke(KeyId("none"), at=NOON)

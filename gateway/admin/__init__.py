@@ -1,0 +1,1 @@
+"""`/v1/admin`: what operators do with tenants, teams and keys."""
