@@ -86,10 +86,11 @@ class MessageItem:
             yield self._placed(self._parts[-1].more(text, logprobs))
 
     def closing(self) -> Iterator[Event]:
-        """The end of the open part."""
+        """The end of the open part. Words that were cut are not told as a whole: clients parse what is."""
         if self._parts:
             part = self._parts[-1]
-            yield self._placed(part.end())
+            if self.status != "incomplete":
+                yield self._placed(part.end())
             yield {"type": "response.content_part.done", **self._place(), "part": part.told().model_dump()}
 
     def _placed(self, event: Event) -> Event:
@@ -128,7 +129,8 @@ class ThoughtItem:
     def closing(self) -> Iterator[Event]:
         """The end of the part."""
         text = "".join(self._texts or ())
-        yield {"type": "response.reasoning_text.done", **self._place, "text": text}
+        if self.status != "incomplete":
+            yield {"type": "response.reasoning_text.done", **self._place, "text": text}
         part = ReasoningTextPart(text=text).model_dump()
         yield {"type": "response.content_part.done", **self._place, "part": part}
 
@@ -165,7 +167,9 @@ class CallItem:
         yield {"type": f"{self._kind}.delta", **self._place, "delta": text}
 
     def closing(self) -> Iterator[Event]:
-        """The whole of the arguments, or of the input."""
+        """The whole of the arguments, or of the input; nothing where they were cut, because clients act on it."""
+        if self.status == "incomplete":
+            return
         text = "".join(self._texts)
         whole = {"input": text} if self._began.is_custom else {"name": self._began.name, "arguments": text}
         yield {"type": f"{self._kind}.done", **self._place, **whole}

@@ -151,6 +151,22 @@ def test_of_an_answer_that_is_cut_the_last_item_is_incomplete() -> None:
     output, events = told([TextPart(text="a"), began(), CallPart(index=0, text='{"a')], is_whole=False)
     assert [item.status for item in output.told()] == ["completed", "incomplete"]
     assert events[-1]["item"]["status"] == "incomplete"
+    assert "function_call_arguments.done" not in names(events)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole"),
+    [
+        (TextPart(text="12"), "output_text.done"),
+        (RefusalPart(text="I c"), "refusal.done"),
+        (ReasoningPart(text="hm"), "reasoning_text.done"),
+    ],
+)
+def test_words_that_were_cut_are_never_told_as_a_whole(part: AnswerPart, whole: str) -> None:
+    _, cut = told([part], is_whole=False)
+    assert whole not in names(cut)
+    assert names(cut)[-2:] == ["content_part.done", "output_item.done"]
+    assert whole in names(told([part])[1])
 
 
 def test_what_fails_is_never_said_to_be_done() -> None:
