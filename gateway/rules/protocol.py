@@ -18,7 +18,7 @@ from gateway.rules.rule_set import (
     MIN_TIMEOUT_SECONDS,
 )
 
-RuleName = Annotated[str, Field(pattern=rf"^[A-Za-z0-9_.-]{{1,{MAX_RULE_NAME_CHARACTERS}}}\Z")]
+RuleName = Annotated[str, Field(pattern=rf"^[A-Za-z0-9_.-]{{1,{MAX_RULE_NAME_CHARACTERS}}}$")]
 
 
 class RuleSent(Sent):
