@@ -60,6 +60,10 @@ class CustomTool:
 Tool = FunctionTool | CustomTool
 
 
+MAX_CHOICES = 8
+"""Answers to one request: each is a sequence of its own on a node, and charged."""
+
+
 class ToolMode(StrEnum):
     """`tool_choice`, with a named tool as REQUIRED over that one."""
 

@@ -6,7 +6,22 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from gateway.chat.protocol import Message, StreamOptions, TextPart
+from gateway.chat.protocol import (
+    AllowedToolsSent,
+    ContentPart,
+    CustomCallSent,
+    CustomFormatSent,
+    CustomSent,
+    FunctionCallSent,
+    FunctionSent,
+    GrammarSent,
+    Message,
+    StreamOptions,
+    TemplateOptions,
+    ToolCallSent,
+    ToolPicked,
+    ToolSent,
+)
 from gateway.contract_protocol import PolicySent
 from gateway.dialects.protocol import NamedSchema
 from gateway.errors import InvalidRequestError, RequestFault
@@ -16,12 +31,24 @@ from registry.contract import JsonValue
 _Model = TypeVar("_Model", bound=BaseModel)
 _Loc = tuple[int | str, ...]
 
-_OTHER_ROLES = frozenset({"tool", "function"})
-_EMPTY_ONLY = frozenset({"refusal", "audio", "function_call", "tool_calls", "annotations"})
+_OTHER_ROLES = frozenset({"function"})
+_TOOL_DEPTH = len(("tools", 0, "type"))
+_EMPTY_ONLY = frozenset({"audio", "function_call"})
 
 _NESTED: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("messages",): Message,
-    ("messages", "content"): TextPart,
+    ("messages", "content"): ContentPart,
+    ("messages", "tool_calls"): ToolCallSent,
+    ("messages", "tool_calls", "function"): FunctionCallSent,
+    ("messages", "tool_calls", "custom"): CustomCallSent,
+    ("tools",): ToolSent,
+    ("tools", "function"): FunctionSent,
+    ("tools", "custom"): CustomSent,
+    ("tools", "custom", "format"): CustomFormatSent,
+    ("tools", "custom", "format", "grammar"): GrammarSent,
+    ("tool_choice", "allowed_tools"): AllowedToolsSent,
+    ("tool_choice", "allowed_tools", "tools"): ToolPicked,
+    ("chat_template_kwargs",): TemplateOptions,
     ("response_format", "json_schema"): NamedSchema,
     ("stream_options",): StreamOptions,
     ("policy",): PolicySent,
@@ -115,15 +142,17 @@ def _unknown(model: type[BaseModel], loc: _Loc, param: str) -> InvalidRequestErr
 
 def _unsupported(loc: _Loc, sent: object, param: str) -> InvalidRequestError | None:
     """Values that the API knows and this product does not serve; everything else is simply wrong."""
-    if loc[0] != "messages":
-        return None
     served = ""
-    if loc[-1] == "role" and isinstance(sent, str) and sent in _OTHER_ROLES:
-        served = "roles are system, developer, user and assistant"
+    if loc[0] == "tools" and loc[-1] == "type" and len(loc) == _TOOL_DEPTH and isinstance(sent, str):
+        served = "tools are of type function or custom, and nothing here runs others"
+    elif loc[0] != "messages":
+        return None
+    elif loc[-1] == "role" and isinstance(sent, str) and sent in _OTHER_ROLES:
+        served = "roles are system, developer, user, assistant and tool"
     elif loc[-1] == "type" and isinstance(sent, str):
-        served = "content parts are of type text"
+        served = "calls are of type function or custom" if "tool_calls" in loc else "content parts are of type text"
     elif len(loc) == 3 and loc[-1] in _EMPTY_ONLY:
-        served = "messages are text"
+        served = "calls are `tool_calls`, and messages are text"
     if not served:
         return None
     return InvalidRequestError(RequestFault.UNSUPPORTED_PARAMETER, f"`{param}` is not supported: {served}", param=param)

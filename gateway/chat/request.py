@@ -1,14 +1,16 @@
-"""From a parsed body to what is asked: messages, sampling, limits, and at most one contract."""
+"""From a parsed body to what is asked: messages, tools, sampling, limits, and at most one contract."""
 
 import secrets
 
 from gateway.chat.fields import CHAT_FIELDS
-from gateway.chat.protocol import ChatRequest, Message, StreamOptions
+from gateway.chat.messages import read_messages
+from gateway.chat.protocol import ChatRequest, StreamOptions
+from gateway.chat.tools import read_toolbox
 from gateway.dialects.sent import sent_contract
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.intent import GenerationIntent
 from gateway.wire_faults import body_object, read_model
-from inference_node.protocol import ChatMessage, Sampling
+from inference_node.protocol import Sampling
 from registry.contract import JsonValue
 
 _SEED_BITS = 53
@@ -30,7 +32,7 @@ def read_chat_request(body: JsonValue) -> GenerationIntent:
     options = request.stream_options or StreamOptions()
     return GenerationIntent(
         model=request.model,
-        messages=tuple(_message(message) for message in request.messages),
+        messages=read_messages(request.messages),
         sampling=Sampling(
             temperature=1.0 if request.temperature is None else request.temperature,
             top_p=1.0 if request.top_p is None else request.top_p,
@@ -40,14 +42,37 @@ def read_chat_request(body: JsonValue) -> GenerationIntent:
         stop=tuple(request.stop),
         stream=bool(request.stream),
         include_usage=bool(options.include_usage),
+        is_obfuscated=bool(options.include_obfuscation),
         contract=sent.contract,
+        toolbox=read_toolbox(request),
+        num_choices=request.n or 1,
+        top_logprobs=_top_logprobs(request),
+        wants_reasoning=_wants_reasoning(request),
         ignored=sent.ignored,
     )
 
 
-def _message(message: Message) -> ChatMessage:
-    role = message.role if message.role != "developer" else "system"
-    return ChatMessage(role=role, content="".join(part.text for part in message.content))
+def _top_logprobs(request: ChatRequest) -> int | None:
+    if request.logprobs:
+        return request.top_logprobs or 0
+    if request.top_logprobs:
+        raise InvalidRequestError(
+            RequestFault.CONFLICTING_PARAMETERS, "`top_logprobs` needs `logprobs: true`", param="top_logprobs"
+        )
+    return None
+
+
+def _wants_reasoning(request: ChatRequest) -> bool:
+    options = request.chat_template_kwargs
+    asked = None if options is None else options.enable_thinking
+    effort = request.reasoning_effort
+    if asked is False and effort not in {None, "none"}:
+        raise InvalidRequestError(
+            RequestFault.CONFLICTING_PARAMETERS,
+            "`reasoning_effort` asks for thought, and `chat_template_kwargs.enable_thinking` forbids it",
+            param="reasoning_effort",
+        )
+    return bool(asked) or effort not in {None, "none"}
 
 
 def _max_tokens(request: ChatRequest) -> int | None:
