@@ -2,8 +2,24 @@
 
 import logging
 import sys
+from contextlib import suppress
 
 import structlog
+
+
+class _Line:
+    """Where one of our loggers ends: a line on stderr. `add_logger_name` reads its name."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+
+    def msg(self, line: str) -> None:
+        """Write it, whole: two threads' lines never mix. Nobody fails because nobody reads what it says."""
+        with suppress(OSError, ValueError):
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+
+    debug = info = warning = error = critical = exception = fatal = msg
 
 
 def configure_logging() -> None:
@@ -15,10 +31,12 @@ def configure_logging() -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
+    # Our own lines do not pass through the standard library, which costs more than all the rest of a line: a request
+    # writes one.
     structlog.configure(
-        processors=[*stamped, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
+        processors=[*stamped, structlog.processors.JSONRenderer()],
+        logger_factory=_Line,
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         cache_logger_on_first_use=True,
     )
     rendered: list[structlog.typing.Processor] = [

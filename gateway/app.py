@@ -1,7 +1,7 @@
 """The composition root: every part of a gateway is made here and handed on by constructor."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -25,6 +25,7 @@ from gateway.comparisons import BoundedComparer
 from gateway.compatibility.service import ComparisonService
 from gateway.compilers import Compiler
 from gateway.confluent.router import ROUTERS as CONFLUENT_ROUTERS
+from gateway.direct_routes import DirectRoutes, Endpoint
 from gateway.errors import BudgetRefusedError, ContractLookupError, ContractRefusedError, GatewayError
 from gateway.intake import ContractIntake
 from gateway.judging import Validator
@@ -79,6 +80,10 @@ _RESOURCES = (
 )
 """In the order in which paths are tried."""
 
+_DIRECT: Mapping[str, Endpoint] = {
+    "/v1/chat/completions": chat.create_chat_completion,
+    "/v1/responses": responses.create_response,
+}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
@@ -105,7 +110,6 @@ def create_app(settings: GatewaySettings, surroundings: Surroundings | None = No
     app = FastAPI(
         title="Schemagate", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
-    app.add_middleware(Observed, metrics=metrics)
     for resource in _RESOURCES:
         app.include_router(resource.router)
     for router in CONFLUENT_ROUTERS:
@@ -130,6 +134,9 @@ def create_app(settings: GatewaySettings, surroundings: Surroundings | None = No
     app.add_exception_handler(RegistryError, answer_error)
     app.add_exception_handler(HTTPException, answer_route)
     return app
+    # The last one added is the outermost: what is reached directly is observed as well.
+    app.add_middleware(DirectRoutes, endpoints=_DIRECT, answer_error=answer_error)
+    app.add_middleware(Observed, metrics=metrics)
 
 
 def _answer(request: Request, problem: Problem) -> JSONResponse:

@@ -137,7 +137,13 @@ class GatewayMetrics:
     def observe_stages(self, seconds: Mapping[Stage, float]) -> None:
         """Record the stages a request passed."""
         for stage, value in seconds.items():
-            self.stage_seconds.labels(stage=str(stage)).observe(value)
+            self._of_stage[stage].observe(value)
+
+    def count_tokens(self, *, prompt: int, completion: int, forced: int) -> None:
+        """Record what a request used."""
+        for child, number in zip(self._of_tokens, (prompt, completion, forced), strict=True):
+            if number:
+                child.inc(number)
 
     def exposition(self, *, num_live: int, num_down: int, is_pool_live: bool) -> bytes:
         """The text format, for `/metrics`, with the neighbours' state as it is now."""
@@ -145,3 +151,6 @@ class GatewayMetrics:
         self.nodes.labels(state="down").set(num_down)
         self.pool_live.set(is_pool_live)
         return generate_latest(self.registry)
+        # Looked up once: by name, each costs as much as what it counts.
+        self._of_stage = {stage: self.stage_seconds.labels(stage=str(stage)) for stage in Stage}
+        self._of_tokens = [self.tokens.labels(kind=kind) for kind in ("prompt", "completion", "forced")]

@@ -80,12 +80,13 @@ class Observed:
         metrics.observe_stages(clock.seconds)
         if record.first_token_seconds is not None:
             metrics.first_token_seconds.observe(record.first_token_seconds)
-        metrics.tokens.labels(kind="prompt").inc(record.meter.prompt_tokens)
-        metrics.tokens.labels(kind="completion").inc(record.meter.completion_tokens)
-        metrics.tokens.labels(kind="forced").inc(record.meter.forced_tokens)
+        meter = record.meter
+        metrics.count_tokens(prompt=meter.prompt_tokens, completion=meter.completion_tokens, forced=meter.forced_tokens)
         if record.resolved is not None:
             signature, state = record.resolved.signature.value, record.resolved.status.state.value
             metrics.resolutions.labels(signature=signature, state=state).inc()
+        metrics.count_cost(record.cost)
+        metrics.accepted_objects.inc(sum(1 for each in record.outcomes if each.is_accepted_object))
         outcome = record.outcome
         if outcome is None:
             return

@@ -1,8 +1,7 @@
 """One OpenTelemetry span a request. Attribute names follow the GenAI conventions of the schema named here, and our
 own `schemagate.*`; both are mapped in this module only, because the conventions still move."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from http import HTTPStatus
 
 from opentelemetry import trace
@@ -15,18 +14,18 @@ SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
 _tracer = trace.get_tracer("schemagate.gateway", schema_url=SCHEMA_URL)
 
 
-@contextmanager
-def request_span(route: str) -> Iterator[Span]:
+def request_span(route: str) -> AbstractContextManager[Span]:
     """The span of one request; what a caller sent as text never becomes an attribute."""
-    with _tracer.start_as_current_span(
+    return _tracer.start_as_current_span(
         route, kind=SpanKind.SERVER, record_exception=False, set_status_on_exception=False
-    ) as span:
-        yield span
+    )
 
 
 def record_intent(intent: GenerationIntent) -> None:
     """What was asked, on the current span."""
     span = trace.get_current_span()
+    if not span.is_recording():
+        return
     span.update_name(f"chat {intent.model}")
     span.set_attributes(
         {
@@ -46,6 +45,8 @@ def record_intent(intent: GenerationIntent) -> None:
 
 def record_outcome(span: Span, outcome: Outcome) -> None:
     """What became of it."""
+    if not span.is_recording():
+        return
     span.set_attributes(
         {
             "gen_ai.response.model": outcome.offer.model,
