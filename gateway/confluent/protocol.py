@@ -1,6 +1,8 @@
 """What the façade answers, member by member as Confluent's clients read it. The names are theirs."""
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict  # described by pydantic, which takes no other before Python 3.12
 
 SCHEMA_TYPE: Literal["JSON"] = "JSON"
 """The only type of schema that is kept here."""

@@ -1,47 +1,39 @@
-"""`GET /v1/models` and `GET /v1/models/{id}`: what can be asked for now."""
+"""`GET /v1/models` and `GET /v1/models/{id}`: what can be asked for now, and how much of it."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
 
+from gateway.capabilities.protocol import ModelCard, ModelList
+from gateway.capabilities.statement import model_card
 from gateway.errors import ModelNotFoundError
 from gateway.nodes import ModelOffer
-from gateway.protocol import ModelCard, ModelList
 from gateway.services import record_of, services_of
+from policy.serving import ServingPolicy
 
 router = APIRouter()
-
-_CREATED = 0
-"""A node does not say when its model was made; OpenAI's field is a number, so it is the epoch."""
 
 
 @router.get("/v1/models")
 async def list_models(request: Request) -> ModelList:
-    """Every model that a live node serves."""
-    services, record = services_of(request), record_of(request, "models")
-    await services.authenticate(request, record)
-    return ModelList(data=[_card(offer) for offer in services.nodes.offers()])
+    """Every model that a live node serves and the tenant's policy names."""
+    offers, policy = await offered(request)
+    return ModelList(data=[model_card(offer, policy) for offer in offers])
 
 
 @router.get("/v1/models/{model:path}")
 async def get_model(request: Request, model: str) -> ModelCard:
     """One of them."""
-    services, record = services_of(request), record_of(request, "models")
-    await services.authenticate(request, record)
-    offers = services.nodes.offers()
+    offers, policy = await offered(request)
     for offer in offers:
         if offer.model == model:
-            return _card(offer)
+            return model_card(offer, policy)
     raise ModelNotFoundError(model, offered=tuple(offer.model for offer in offers))
 
 
-def _card(offer: ModelOffer) -> ModelCard:
-    return ModelCard(
-        id=offer.model,
-        created=_CREATED,
-        schemagate={
-            "tokenizer_digest": offer.tokenizer_digest,
-            "context_tokens": offer.context_tokens,
-            "engine": offer.engine,
-            "engine_version": offer.engine_version,
-        },
-    )
+async def offered(request: Request, route: str = "models") -> tuple[list[ModelOffer], ServingPolicy]:
+    """What the caller may ask for, and under which policy."""
+    services, record = services_of(request), record_of(request, route)
+    caller = await services.authenticate(request, record)
+    policy = (await services.policies.of_tenant(caller.tenant)).of_contract(None)
+    offers = services.nodes.offers()
+    return [offer for offer in offers if policy.models is None or offer.model in policy.models], policy

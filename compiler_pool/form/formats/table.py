@@ -58,6 +58,8 @@ _FORMATS: Final[Mapping[str, tuple[Fit, Callable[[], Language]]]] = MappingProxy
     }
 )
 
+FORMAT_FITS: Final[Mapping[str, Fit]] = MappingProxyType({name: fit for name, (fit, _) in _FORMATS.items()})
+
 
 @lru_cache(maxsize=len(_FORMATS))
 def format_language(name: str) -> FormatLanguage:

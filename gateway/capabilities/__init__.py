@@ -1,0 +1,1 @@
+"""What this deployment can do, said before anybody asks for it."""

@@ -1,0 +1,104 @@
+"""Shapes that only the description speaks of: errors, and answers that are put together from text."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from gateway.contract_answers import RevisionDetail
+
+
+class Open(BaseModel):
+    """A shape that may grow: a client passes over what it does not know."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ErrorMember(Open):
+    """What went wrong. `param` is the request's path, `pointer` leads into the contract or the document there."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+    request_id: str
+    pointer: str | None = None
+    keyword: str | None = None
+    limit_name: str | None = None
+    limit: int | float | None = None
+    observed: int | float | None = None
+    suggestion: str | None = None
+
+
+class Error(Open):
+    """Every refusal and failure. `schemagate` is there where decoding took place."""
+
+    error: ErrorMember
+    schemagate: dict[str, Any] | None = None
+
+
+class RevisionWithSource(RevisionDetail):
+    """The end of a reference, with the registered text itself."""
+
+    source: Any
+
+
+class Health(BaseModel):
+    """The process is alive."""
+
+    status: Literal["ok"]
+
+
+class Ready(BaseModel):
+    """Whether requests can be served."""
+
+    status: Literal["ready", "degraded", "unavailable"]
+    reasons: list[str]
+
+
+class AuditHead(BaseModel):
+    """Where a chain ends now."""
+
+    sequence: int
+    digest: str
+
+
+class AuditEvents(BaseModel):
+    """Events exactly as they are chained."""
+
+    data: list[dict[str, Any]]
+    next_after: int | None
+    head: AuditHead | None
+
+
+class ConfluentSchemaSent(Open):
+    """A schema as Confluent's clients send it."""
+
+    schema_: str
+    schemaType: Literal["JSON"]  # noqa: N815 - Confluent's spelling
+    references: list[dict[str, Any]] = []
+
+
+class ConfluentLevelSent(Open):
+    """A level to set."""
+
+    compatibility: str
+
+
+class ConfluentModeSent(Open):
+    """A mode to set; there is one."""
+
+    mode: str
+
+
+class ConfluentClusters(BaseModel):
+    """Which registry this is."""
+
+    id: str
+    scope: dict[str, Any]
+
+
+class ConfluentVersion(BaseModel):
+    """The product's version."""
+
+    version: str
+    commitId: str  # noqa: N815 - Confluent's spelling
