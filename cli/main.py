@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cli import audit, key, policy, promotion, signing_key
+from cli import audit, key, policy, promotion, signing_key, tenant
 from cli.conform.command import conform_command
 from cli.contract import app as contract
 from cli.up.command import up_command
@@ -26,6 +26,7 @@ def schemagate(
 app.command("up")(up_command)
 app.command("conform")(conform_command)
 app.add_typer(key.app, name="key")
+app.add_typer(tenant.app, name="tenant")
 app.add_typer(contract.app, name="contract")
 app.add_typer(promotion.app, name="promotion")
 app.add_typer(signing_key.app, name="signing-key")

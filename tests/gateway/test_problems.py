@@ -1,7 +1,7 @@
 """The problem table has no hole."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 import pytest
@@ -10,6 +10,7 @@ from gateway.completion import CompletionClass, Reason
 from gateway.errors import (
     BodyTooLargeError,
     BudgetRefusedError,
+    BudgetUnreadableError,
     CompileCrashedError,
     CompilerUnavailableError,
     CompileTimedOutError,
@@ -19,6 +20,8 @@ from gateway.errors import (
     GatewayError,
     IdempotencyConflictError,
     IdempotencyInProgressError,
+    IdentityProviderUnavailableError,
+    InsufficientScopeError,
     InvalidRequestError,
     MalformedBodyError,
     ModelNotFoundError,
@@ -27,10 +30,13 @@ from gateway.errors import (
     NoNodeError,
     OutputError,
     PolicyUnreadableError,
+    PriceUnknownError,
     RequestFault,
+    SecretShownError,
     ServingRefusedError,
     SlowBodyError,
     StoreUnavailableError,
+    TenantDisabledError,
     UnauthenticatedError,
     UpstreamFault,
     UpstreamRefusedError,
@@ -52,12 +58,34 @@ from policy.serving_plan import ServingRefusal
 from registry.errors import NotFoundError
 
 REFUSAL = Rejection(code=RejectionCode.UNSUPPORTED_KEYWORD, message="`not` is not supported", pointer="/anyOf/0/not")
+
+
+def refusal(
+    budget: str, *, retry_after_seconds: float | None, headers: Mapping[str, str] | None = None
+) -> BudgetRefusedError:
+    return BudgetRefusedError(
+        "no",
+        level="tenant",
+        budget=budget,
+        window="60",
+        limit=1,
+        observed=2,
+        retry_after_seconds=retry_after_seconds,
+        resets_in_seconds=3.2,
+        headers=headers or {},
+    )
+
+
 EVERY_ERROR: tuple[GatewayError, ...] = (
     InvalidRequestError(RequestFault.INVALID_TYPE, "no", param="model"),
     MalformedBodyError((Rejection(code=RejectionCode.INVALID_JSON, message="no"),)),
     BodyTooLargeError(limit_bytes=1, observed_bytes=2),
     SlowBodyError(limit_seconds=1),
     UnauthenticatedError(missing=True),
+    TenantDisabledError(),
+    InsufficientScopeError(("admin",)),
+    SecretShownError("0123456789abcdef"),
+    IdentityProviderUnavailableError(retry_after_seconds=10),
     StoreUnavailableError(),
     ModelNotFoundError("x", offered=("y",)),
     ContractLookupError(NotFoundError("contract", "x@prod"), param="contract"),
@@ -67,7 +95,9 @@ EVERY_ERROR: tuple[GatewayError, ...] = (
     IdempotencyConflictError(),
     IdempotencyInProgressError(retry_after_seconds=1),
     ContractRefusedError((REFUSAL,), param="response_format.json_schema.schema"),
-    BudgetRefusedError("no", budget="requests", limit=1, observed=2, retry_after_seconds=3.2, headers={}),
+    refusal("requests", retry_after_seconds=3.2),
+    BudgetUnreadableError(),
+    PriceUnknownError("x"),
     CompilerUnavailableError("no", retry_after_seconds=0.2),
     CompileTimedOutError(limit_name="cpu_seconds", limit_seconds=0.5, param="p"),
     CompileCrashedError(param="p"),
@@ -168,14 +198,10 @@ def test_a_fault_of_the_bodys_text_inside_the_schema_is_placed_within_the_schema
 
 
 def test_waiting_helps_against_a_rate_and_not_against_a_quota() -> None:
-    rate = problem_of(
-        BudgetRefusedError("no", budget="requests", limit=1, observed=2, retry_after_seconds=3.2, headers={"x": "y"})
-    )
+    rate = problem_of(refusal("requests", retry_after_seconds=3.2, headers={"x": "y"}))
     assert (rate.status, rate.headers["Retry-After"], rate.headers["x-should-retry"]) == (429, "4", "true")
     assert rate.headers["x"] == "y"
-    quota = problem_of(
-        BudgetRefusedError("no", budget="tokens", limit=1, observed=2, retry_after_seconds=None, headers={})
-    )
+    quota = problem_of(refusal("tokens", retry_after_seconds=None))
     assert (quota.status, quota.code, quota.headers["x-should-retry"]) == (429, "insufficient_quota", "false")
 
 
