@@ -29,6 +29,8 @@ def _stop_strings(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+StopSent = Annotated[str, Field(min_length=1, max_length=MAX_STOP_CHARACTERS)] | list[str] | None
+"""As it may be written; a string is a list of one."""
 ToolName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 CallId = Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID_CHARACTERS)]
 
@@ -69,7 +71,11 @@ class Message(Sent):
     """One turn. A turn that was answered here can be sent back as it came; what thought it held is left out."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: Annotated[list[ContentPart] | None, Field(fail_fast=True), BeforeValidator(_content_parts)] = None
+    content: Annotated[
+        list[ContentPart] | None,
+        Field(fail_fast=True),
+        BeforeValidator(_content_parts, json_schema_input_type=str | list[ContentPart] | None),
+    ] = None
     name: str | None = None
     refusal: str | None = None
     audio: None = None
@@ -185,7 +191,7 @@ class ChatRequest(Sent):
     stop: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=MAX_STOP_CHARACTERS)]],
         Field(max_length=MAX_STOP_STRINGS),
-        BeforeValidator(_stop_strings),
+        BeforeValidator(_stop_strings, json_schema_input_type=StopSent),
     ] = Field(default_factory=list)
     stream: bool | None = None
     stream_options: StreamOptions | None = None

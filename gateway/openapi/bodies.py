@@ -6,14 +6,22 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from gateway.chat.fields import CHAT_FIELDS
-from gateway.chat.protocol import ChatRequest
+from gateway.chat.protocol import ChatRequest, ToolChoiceSent
 from gateway.dialects.protocol import OwnContract, ResponseFormat, StructuredOutputs, TextFormat, TypedGrammar
 from gateway.dialects.spoken import SPOKEN
 from gateway.explain_protocol import ExplainRequest
 from gateway.explain_request import EXPLAIN_FIELDS
 from gateway.fields import FieldTable, Unsupported
 from gateway.responses.fields import RESPONSES_FIELDS
-from gateway.responses.protocol import ResponsesRequest
+from gateway.responses.input_protocol import (
+    CustomToolCallItem,
+    CustomToolCallOutputItem,
+    FunctionCallItem,
+    FunctionCallOutputItem,
+    MessageItem,
+    ReasoningItem,
+)
+from gateway.responses.protocol import AllowedTools, CustomToolSent, FunctionToolSent, NamedToolChoice, ResponsesRequest
 
 BODIES: Final[Mapping[str, tuple[type[BaseModel], FieldTable]]] = {
     "ChatCompletionRequest": (ChatRequest, CHAT_FIELDS),
@@ -22,22 +30,49 @@ BODIES: Final[Mapping[str, tuple[type[BaseModel], FieldTable]]] = {
 }
 """By the name under which the whole body is described."""
 
-CARRIER_MODELS: Final = (OwnContract, ResponseFormat, StructuredOutputs, TextFormat, TypedGrammar)
+_CARRIERS: Final = (OwnContract, ResponseFormat, StructuredOutputs, TextFormat, TypedGrammar)
+_ITEMS: Final = (
+    *(MessageItem, FunctionCallItem, FunctionCallOutputItem, CustomToolCallItem, CustomToolCallOutputItem),
+    ReasoningItem,
+)
+_TOOLS: Final = (FunctionToolSent, CustomToolSent)
+_CHOICES: Final = (NamedToolChoice, AllowedTools)
+MEMBER_MODELS: Final[tuple[type[BaseModel], ...]] = (*_CARRIERS, ToolChoiceSent, *_ITEMS, *_TOOLS, *_CHOICES)
+"""What stands in fields that the wire types read in a second step."""
+
+_Refs = Mapping[type[BaseModel], dict[str, Any]]
+_MODES: Final[dict[str, Any]] = {"enum": ["none", "auto", "required"]}
 
 
-def body_schema(own: Mapping[str, Any], table: FieldTable, refs: Mapping[type[BaseModel], dict[str, Any]]) -> Any:
-    """The whole body. `own` is the wire type's schema, `refs` lead to the models of the fields that carry contracts."""
-    properties = dict(own["properties"])
-    for name in sorted(table.carriers - set(properties)):
-        properties[name] = _carrier(name, refs)
-    for name, rule in sorted(table.unsupported.items()):
-        properties.setdefault(name, _neutral(rule))
-    for name, why in sorted(table.accepted.items()):
-        properties.setdefault(name, {"description": f"Without effect: {why}."})
+def body_schema(name: str, own: Mapping[str, Any], table: FieldTable, refs: _Refs) -> Any:
+    """The whole body. `own` is the wire type's schema, `refs` lead to the models of what stands in its fields."""
+    properties = {**own["properties"], **_second_step(name, refs)}
+    for field in sorted(table.carriers - set(properties)):
+        properties[field] = _carrier(field, refs)
+    for field, rule in sorted(table.unsupported.items()):
+        properties.setdefault(field, _neutral(rule))
+    for field, why in sorted(table.accepted.items()):
+        properties.setdefault(field, {"description": f"Without effect: {why}."})
     return {**own, "properties": properties}
 
 
-def _carrier(name: str, refs: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+def _second_step(name: str, refs: _Refs) -> dict[str, Any]:
+    if name == "ChatCompletionRequest":
+        return {"tool_choice": {"anyOf": [_MODES, refs[ToolChoiceSent], {"type": "null"}]}}
+    if name == "ResponseRequest":
+        return {
+            "input": {"anyOf": [{"type": "string"}, _list_of(_ITEMS, refs)]},
+            "tools": {"anyOf": [_list_of(_TOOLS, refs), {"type": "null"}]},
+            "tool_choice": {"anyOf": [_MODES, *(refs[each] for each in _CHOICES), {"type": "null"}]},
+        }
+    return {}
+
+
+def _list_of(models: tuple[type[BaseModel], ...], refs: _Refs) -> dict[str, Any]:
+    return {"type": "array", "items": {"anyOf": [refs[each] for each in models]}}
+
+
+def _carrier(name: str, refs: _Refs) -> dict[str, Any]:
     text, listed, obj = {"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}
     shapes: Mapping[str, list[dict[str, Any]]] = {
         "contract": [text, refs[OwnContract]],

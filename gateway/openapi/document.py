@@ -14,7 +14,7 @@ from pydantic.json_schema import JsonSchemaValue
 from gateway.confluent.metadata import refuse_path
 from gateway.confluent.protocol import ErrorAnswer
 from gateway.openapi.administration import ADMINISTRATION, SERVICE
-from gateway.openapi.bodies import BODIES, CARRIER_MODELS, body_schema
+from gateway.openapi.bodies import BODIES, MEMBER_MODELS, body_schema
 from gateway.openapi.confluent import CONFLUENT_PART
 from gateway.openapi.contracts import CONTRACTS, GOVERNANCE
 from gateway.openapi.generation import GENERATION
@@ -99,7 +99,7 @@ class _Shapes:
             ]
             if isinstance(operation.body, type):
                 wanted.append((_key(operation.body), "validation", _adapter(operation.body)))
-        models = (*CARRIER_MODELS, *(model for model, _ in BODIES.values()))
+        models = (*MEMBER_MODELS, *(model for model, _ in BODIES.values()))
         wanted += [(_key(model), "validation", _adapter(model)) for model in models]
         unique = {(key, mode): adapter for key, mode, adapter in wanted}
         self._schemas, definitions = TypeAdapter.json_schemas(
@@ -108,8 +108,8 @@ class _Shapes:
         self.components: dict[str, Any] = dict(definitions.get("$defs", {}))
         for name, (model, table) in BODIES.items():
             own = self._resolved(self.of(model, "validation"))
-            refs: dict[type[BaseModel], dict[str, Any]] = {each: self.of(each, "validation") for each in CARRIER_MODELS}
-            self.components[name] = body_schema(own, table, refs)
+            refs: dict[type[BaseModel], dict[str, Any]] = {each: self.of(each, "validation") for each in MEMBER_MODELS}
+            self.components[name] = body_schema(name, own, table, refs)
 
     def of(self, shape: Any, mode: _Mode) -> JsonSchemaValue:
         """The schema of a type, or the reference to a body that is put together."""

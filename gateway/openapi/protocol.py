@@ -1,8 +1,8 @@
 """Shapes that only the description speaks of: errors, and answers that are put together from text."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.contract_answers import RevisionDetail
 
@@ -73,7 +73,7 @@ class AuditEvents(BaseModel):
 class ConfluentSchemaSent(Open):
     """A schema as Confluent's clients send it."""
 
-    schema_: str
+    schema_: Annotated[str, Field(alias="schema")]
     schemaType: Literal["JSON"]  # noqa: N815 - Confluent's spelling
     references: list[dict[str, Any]] = []
 

@@ -98,7 +98,7 @@ class ResponsesRequest(Sent):
     stop: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=MAX_STOP_CHARACTERS)]],
         Field(default_factory=list, max_length=MAX_STOP_STRINGS),
-        BeforeValidator(_stop_strings),
+        BeforeValidator(_stop_strings, json_schema_input_type=str | list[str] | None),
     ]
     """Ours, as in Chat Completions."""
 
