@@ -52,7 +52,7 @@ class Composition:
         """The same refusal, pointing into what the caller sent."""
         if not self.parts:
             return error
-        placed = [self._placed(rejection) for rejection in error.rejections]
+        placed = [self._placed(rejection, error.param) for rejection in error.rejections]
         param = placed[0][0]
         return ContractRefusedError(tuple(rejection for at, rejection in placed if at == param), param=param)
 
@@ -79,11 +79,10 @@ class Composition:
                 rejection = Rejection(code=code, message=message, pointer=pointer, keyword=entry.keyword)
                 raise self.refused(ContractRefusedError((rejection,), param=self.taken.param))
 
-    def _placed(self, rejection: Rejection) -> tuple[str, Rejection]:
+    def _placed(self, rejection: Rejection, param: str) -> tuple[str, Rejection]:
         part = self._part(rejection.pointer)
-        if part is None:
-            assert self.taken is not None
-            return self.taken.param, rejection.with_pointer("")
+        if part is None:  # of all parts together
+            return param, rejection.with_pointer("")
         inner = part.taken.contract.source_pointer(rejection.pointer.removeprefix(part.pointer))
         return part.taken.param, rejection.with_pointer(inner)
 

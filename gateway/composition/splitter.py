@@ -144,7 +144,8 @@ class Splitter:
         if self._shape.thought is Thought.NEVER:
             self._place = _Place.BODY
             return True
-        return self._expect({THOUGHT_BEGIN: _Place.THOUGHT}, otherwise=_Place.BODY)
+        is_needed = self._shape.thought is Thought.ALWAYS
+        return self._expect({THOUGHT_BEGIN: _Place.THOUGHT}, otherwise=None if is_needed else _Place.BODY)
 
     def _after_thought(self) -> bool:
         # Line feeds between thought and answer belong to neither; a text under a contract may begin with its own.

@@ -9,7 +9,7 @@ from gateway.chat.request import read_chat_request
 from gateway.errors import InvalidRequestError
 from inference_node.protocol import ToolCallTurn
 
-USER = {"role": "user", "content": "hi"}
+USER: dict[str, Any] = {"role": "user", "content": "hi"}
 
 
 def called(*calls: dict[str, Any], **members: Any) -> dict[str, Any]:
