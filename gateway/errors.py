@@ -384,14 +384,23 @@ class DeadlinePassedError(BackendError):
 class OutputError(GatewayError):
     """Decoding ended in a class that has no 200. `member` is the response's `schemagate` extension.
 
-    `pointer` leads into the document that was made, where the validator found it at fault.
+    `pointer` leads into the document that was made, where the validator found it at fault; `rule` is the name of the
+    operator's rule that decided.
     """
 
     def __init__(
-        self, reason: Reason, message: str, *, completion: CompletionClass, pointer: str | None, member: Any
+        self,
+        reason: Reason,
+        message: str,
+        *,
+        completion: CompletionClass,
+        pointer: str | None,
+        member: Any,
+        rule: str | None = None,
     ) -> None:
         super().__init__(message)
         self.reason = reason
         self.completion = completion
         self.pointer = pointer
         self.member = member
+        self.rule = rule

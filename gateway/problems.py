@@ -238,6 +238,7 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
                 reason=str(error.reason),
                 completion=str(error.completion),
                 pointer=error.pointer,
+                rule=error.rule,
                 member=error.member,
             )
         case _:
@@ -276,6 +277,7 @@ def _from_row(
     reason: str | None = None,
     completion: str | None = None,
     pointer: str | None = None,
+    rule: str | None = None,
     limit: int | None = None,
     observed: int | None = None,
     member: Any = None,
@@ -289,7 +291,7 @@ def _from_row(
         code=row.code,
         message=row.message or message,
         param=row.param,
-        extensions={"reason": reason, "pointer": pointer, "limit": limit, "observed": observed},
+        extensions={"reason": reason, "pointer": pointer, "rule": rule, "limit": limit, "observed": observed},
         headers=headers,
         member=member,
     )

@@ -101,6 +101,9 @@ class GatewaySettings(BaseSettings):
     num_validators: int = Field(default=2, ge=1, le=64)
     """Validator processes."""
 
+    generation_keep_seconds: int = Field(default=24 * 3600, ge=600, le=30 * 24 * 3600)
+    """How long an answer to a generation with an `Idempotency-Key` is kept to be given again, with what was said."""
+
     num_rule_processes: int = Field(default=1, ge=1, le=64)
     """Processes that evaluate operators' rules; started when the first rule is set or asked."""
     rule_seconds: float = Field(default=0.25, gt=0, le=10)

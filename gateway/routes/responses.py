@@ -11,6 +11,7 @@ from gateway.caller_watch import CallerWatch
 from gateway.envelope import output_error
 from gateway.errors import ResponseNotFoundError
 from gateway.event_stream import EventStream
+from gateway.generated_once import generated_once
 from gateway.record import RequestRecord
 from gateway.responses.envelope import ResponseWriter
 from gateway.responses.request import ResponsesIntent, read_responses_request
@@ -27,16 +28,21 @@ async def create_response(request: Request) -> Response:
     """Answer one request, whole or as a stream."""
     services, record = services_of(request), record_of(request, "responses")
     caller = await services.authenticate(request, record)
-    body = await services.body(request, record)
-    policies = await services.policies.of_tenant(caller.tenant)
-    with record.clock.time(Stage.PARSE):
-        intent = read_responses_request(body, hosted=policies.of_contract(None).hosted_tools)
-    record.model = intent.generation.model
-    record_intent(intent.generation)
-    if intent.generation.stream:
-        return EventStream(ResponseEvents(services, intent, caller, record), services, record)
-    async with CallerWatch(request.receive, services.tasks):
-        return await _whole(services, intent, caller, record)
+    data = await services.bytes_of(request, record)
+
+    async def work() -> Response:
+        body = await services.parsed(data, record)
+        policies = await services.policies.of_tenant(caller.tenant)
+        with record.clock.time(Stage.PARSE):
+            intent = read_responses_request(body, hosted=policies.of_contract(None).hosted_tools)
+        record.model = intent.generation.model
+        record_intent(intent.generation)
+        if intent.generation.stream:
+            return EventStream(ResponseEvents(services, intent, caller, record), services, record)
+        async with CallerWatch(request.receive, services.tasks):
+            return await _whole(services, intent, caller, record)
+
+    return await generated_once(services, request, record, caller=caller, body=data, work=work)
 
 
 async def _whole(services: Services, intent: ResponsesIntent, caller: Caller, record: RequestRecord) -> Response:

@@ -60,13 +60,3 @@ class RuleSetAnswer(Answered):
     version: int
     changed_at: datetime | None
     changed_by: str | None
-
-
-class RuleMember(Answered):
-    """One rule's result in an answer. `message` is the rule's or the webhook's, or says why there is no verdict."""
-
-    name: str
-    kind: Literal["semantic", "authorisation"]
-    source: Literal["cel", "webhook"]
-    verdict: Literal["passed", "failed", "unjudged", "failed_open", "not_applicable", "not_asked"]
-    message: str | None = None

@@ -16,6 +16,7 @@ from gateway.rules.documents import read_stored
 from gateway.rules.errors import RulesUnreadableError
 from gateway.rules.finished import Finished, RuleContext
 from gateway.rules.job import CelVerdict
+from gateway.rules.members import verdict_word
 from gateway.rules.questions import question
 from gateway.rules.rule_set import Rule, RuleKind, RuleSet, Webhook
 from gateway.rules.verdict import (
@@ -147,23 +148,6 @@ class OutputRules:
             self._metrics.rules.labels(
                 kind=result.kind.value, source=result.source.value, verdict=verdict_word(result.verdict)
             ).inc()
-
-
-def verdict_word(verdict: RuleVerdict) -> str:
-    """A verdict in one word, for answers and metrics."""
-    match verdict:
-        case Passed():
-            return "passed"
-        case Failed():
-            return "failed"
-        case Undecided():
-            return "unjudged"
-        case FailedOpen():
-            return "failed_open"
-        case NotApplicable():
-            return "not_applicable"
-        case Unasked():
-            return "not_asked"
 
 
 def _families(tenant: TenantId, contract: Contract | None) -> tuple[str, ...]:

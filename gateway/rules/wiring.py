@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from gateway.metrics import GatewayMetrics
+from gateway.rules.answer_rules import RulesOfRequests
 from gateway.rules.processes import RuleProcesses
 from gateway.rules.service import OutputRules
 from gateway.settings import GatewaySettings
@@ -14,9 +15,9 @@ from gateway.webhooks.origins import ListedTargets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleParts:
-    """The rules, and the two parts that also say whether a document can be set."""
+    """The rules of requests, and the two parts that also say whether a document can be set."""
 
-    service: OutputRules
+    of_requests: RulesOfRequests
     processes: RuleProcesses
     webhooks: WebhookClient
 
@@ -39,4 +40,4 @@ def open_rules(
     )
     stack.push_async_callback(webhooks.close)
     service = OutputRules(settings=tenant_settings, expressions=processes, webhooks=webhooks, metrics=metrics)
-    return RuleParts(service=service, processes=processes, webhooks=webhooks)
+    return RuleParts(of_requests=RulesOfRequests(service), processes=processes, webhooks=webhooks)

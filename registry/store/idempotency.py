@@ -1,8 +1,8 @@
 """Answers to requests that carried an Idempotency-Key, kept to be given again.
 
-Calling order: `begin`; on `Begun` do the work, then `finish` with the answer, or `abandon` where the same request
-may well have another answer next time. Whoever dies in between is succeeded by the next to ask, once the lease is over:
-what the work itself writes has to be safe to be done twice.
+Calling order: `begin`; on `Begun` do the work, `renew` while it takes long, then `finish` with the answer, or `abandon`
+where the same request may well have another answer next time. Whoever dies in between is succeeded by the next to ask,
+once the lease is over: what the work itself writes has to be safe to be done twice.
 """
 
 import secrets
@@ -114,6 +114,18 @@ class IdempotencyStore:
             return InProgress(until=row.lease_expires_at)
         headers = {name: str(value) for name, value in read_members(row.headers).items()}
         return Replay(status=row.status, headers=headers, body=bytes(row.body))
+
+    @retried
+    async def renew(self, tenant: TenantId, key_digest: str, lease: str, *, at: datetime, lease_seconds: float) -> bool:
+        """Hold the key for `lease_seconds` more; False if somebody else has it by now."""
+        longer = (
+            update(IDEMPOTENCY)
+            .where(*_held(tenant, key_digest, lease))
+            .values(lease_expires_at=at + timedelta(seconds=lease_seconds))
+            .returning(IDEMPOTENCY.c.lease)
+        )
+        async with self._database.writing() as session:
+            return (await session.execute(longer)).one_or_none() is not None
 
     @retried
     async def finish(

@@ -90,3 +90,14 @@ async def test_what_has_expired_is_swept_away_by_others(database_url: str) -> No
         async with world.database.reading() as session:
             kept = (await session.exec_driver_sql("SELECT key_digest FROM idempotency_records")).scalars().all()
         assert list(kept) == [KEY]
+
+
+async def test_a_lease_is_held_as_long_as_it_is_renewed(database_url: str) -> None:
+    async with opened(database_url) as world:
+        store = IdempotencyStore(world.database)
+        begun = await begin(store)
+        assert isinstance(begun, Begun)
+        assert await store.renew(ACME, KEY, begun.lease, at=later(9), lease_seconds=10)
+        assert await begin(store, at=18) == InProgress(until=later(19))
+        assert isinstance(await begin(store, at=19), Begun)
+        assert not await store.renew(ACME, KEY, begun.lease, at=later(19), lease_seconds=10)
