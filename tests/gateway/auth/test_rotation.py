@@ -11,6 +11,7 @@ from gateway.auth.key_desk import KeyChange, KeyDesk
 from gateway.auth.key_uses import KeyUses
 from gateway.auth.keys import ApiKey, Pepper
 from gateway.auth.operator import AT_HAND, Operator
+from gateway.auth.records import KeyRecord
 from gateway.auth.store import KeyStore
 from gateway.auth.tenant_store import TenantStore
 from gateway.errors import TenantDisabledError, UnauthenticatedError
@@ -246,7 +247,8 @@ async def test_keys_are_listed_in_pages_and_a_cursor_belongs_to_its_list(databas
     world, at = await opened(database_url), datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
     # Three at each moment: the id decides among them.
     keys = [await world.issue(at=at + timedelta(seconds=number // 3)) for number in range(10)]
-    found, cursor = [], None
+    found: list[KeyRecord] = []
+    cursor = None
     while True:
         page = await world.store.page(ACME, cursor=cursor, limit=4)
         found += page.items
