@@ -14,6 +14,9 @@ from policy.limits import ProcessBudget
 JsonLike: TypeAlias = "bool | int | float | str | list[JsonLike] | dict[str, JsonLike] | None"
 """A worker's configuration: our own values, written and read by the plain JSON library."""
 
+KEEPS_THREAD = "keeps_thread"
+"""A member of a worker's configuration for the worker itself: true lets quick jobs follow each other in one thread."""
+
 Partition = NewType("Partition", str)
 """Whose job it is, for fairness between waiters only."""
 

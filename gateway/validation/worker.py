@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from compiler_pool.job import JsonLike
-from gateway.validation.job import pack_verdict, unpack_job
+from gateway.validation.job import ContractNeeded, pack_verdict, unpack_job
 from gateway.validation.judge import DocumentLimits
 from gateway.validation.kinds.judges import DocumentJudge, prepare_judge
 from gateway.validation.verdict import Unjudged
@@ -31,6 +31,8 @@ def build(config: dict[str, JsonLike]) -> Callable[[bytes], bytes]:
         job = unpack_job(payload)
         judge_or_not = prepared.get(job.contract_digest)
         if judge_or_not is None:
+            if job.canonical_text is None:
+                return pack_verdict(ContractNeeded())
             judge_or_not = prepared[job.contract_digest] = prepare_judge(job.kind, job.canonical_text, limits=limits)
             if len(prepared) > MAX_PREPARED_CONTRACTS:
                 prepared.popitem(last=False)

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 
@@ -109,4 +110,5 @@ JOBS: dict[str, Callable[[bytes], bytes]] = {
     "sleep": _sleep,
     "niceness": _spin_and_tell_niceness,
     "touch": _touch,
+    "thread": lambda _: str(threading.get_native_id()).encode(),
 }

@@ -4,8 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
 
+from gateway.validation.job import JudgeJob, pack_job
 from gateway.validation.judge import DocumentLimits
 from gateway.validation.service import ValidationService
 from gateway.validation.verdict import Invalid, Unjudged, UnjudgedReason, Valid
@@ -65,6 +67,39 @@ async def test_a_judgement_over_its_time_is_killed_and_others_are_judged(service
         *(service.validate("true", "sha256:4", b"[]", seconds=PLENTY_SECONDS) for _ in range(4))
     )
     assert after == [Valid()] * 4
+
+
+async def test_a_long_contract_is_sent_to_a_judge_once_and_named_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[JudgeJob] = []
+
+    def noting(job: JudgeJob) -> bytes:
+        sent.append(job)
+        return pack_job(job)
+
+    monkeypatch.setattr("gateway.validation.service.pack_job", noting)
+    long = json.dumps({"enum": [f"value {number}" for number in range(1000)]})
+    service = await ValidationService.start(num_workers=1)
+    try:
+        verdicts = [
+            await service.validate(text, digest, document, seconds=PLENTY_SECONDS)
+            for text, digest, document in (
+                (long, "sha256:long", b'"value 7"'),
+                (long, "sha256:long", b'"value 7"'),
+                (long, "sha256:long", b'"value x"'),
+                ('{"type":"string"}', "sha256:short", b"1"),
+                ('{"type":"string"}', "sha256:short", b"1"),
+            )
+        ]
+        assert [type(verdict) for verdict in verdicts] == [Valid, Valid, Invalid, Invalid, Invalid]
+        assert [job.canonical_text is not None for job in sent] == [True, False, False, True, True]
+        # A judge that took its place does not know it, and says so instead of guessing.
+        killed = await service.validate(_HOSTILE, "sha256:3", b"1", seconds=0.3)
+        assert isinstance(killed, Unjudged)
+        sent.clear()
+        assert await service.validate(long, "sha256:long", b'"value 7"', seconds=PLENTY_SECONDS) == Valid()
+        assert [job.canonical_text is not None for job in sent] == [False, True]
+    finally:
+        await service.close()
 
 
 async def test_a_document_too_large_to_send_is_not_judged() -> None:
