@@ -11,7 +11,7 @@ from gateway.auth.issue import issue_key
 from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
 from gateway.services import SERVICES, Services
-from policy.roles import ALL_ROLES
+from policy.roles import ALL_ROLES, Role
 from policy.serving import Downgrade
 from registry.identifiers import PrincipalId, TenantId
 from tests.gateway.twins import PEPPER, World, gateway_with
@@ -25,7 +25,7 @@ def services(world: World) -> Services:
     return found
 
 
-async def key_of(world: World, tenant: str) -> str:
+async def key_of(world: World, tenant: str, roles: frozenset[Role] = ALL_ROLES) -> str:
     store = await KeyStore.open(world.settings.database_url)
     try:
         key = await issue_key(
@@ -35,7 +35,7 @@ async def key_of(world: World, tenant: str) -> str:
             label="test",
             at=datetime.now(UTC),
             principal=PrincipalId("ada"),
-            roles=ALL_ROLES,
+            roles=roles,
         )
     finally:
         await store.close()
@@ -120,12 +120,14 @@ async def test_what_cannot_name_a_family_is_refused(tmp_path: Path, family: str)
 async def test_another_tenants_policy_is_for_the_installations_operators(tmp_path: Path) -> None:
     async with gateway_with(tmp_path) as world:
         other = "/v1/admin/tenants/acme/serving-policy"
+        assert (await world.client.put(other, json={})).status_code == 404  # there is no such tenant yet
+        assert (await world.client.post("/v1/admin/tenants", json={"id": "acme"})).status_code == 201
         assert (await put(world, other, {"floor": "strict"})).status_code == 200
         headers = {"Authorization": f"Bearer {await key_of(world, 'acme')}"}
         assert (await world.client.get(other, headers=headers)).json()["policy"]["floor"] == "strict"
         for path in (TENANT, "/v1/admin/tenants/nobody/serving-policy"):
             refused = await world.client.put(path, json={}, headers=headers)
-            assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_owner")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (404, "tenant_not_found")
 
 
 async def test_a_change_is_in_the_tenants_audit_chain(tmp_path: Path) -> None:
@@ -134,3 +136,11 @@ async def test_a_change_is_in_the_tenants_audit_chain(tmp_path: Path) -> None:
         events = (await world.client.get("/v1/audit")).json()["data"]
         assert events[-1]["action"] == "setting.set"
         assert events[-1]["subject"] == {"topic": "serving", "subject": "family:invoice"}
+
+
+async def test_an_author_reads_the_policy_and_does_not_set_it(tmp_path: Path) -> None:
+    async with gateway_with(tmp_path) as world:
+        headers = {"Authorization": f"Bearer {await key_of(world, 'local', frozenset({Role.AUTHOR}))}"}
+        assert (await world.client.get(TENANT, headers=headers)).status_code == 200
+        refused = await world.client.put(TENANT, json={"floor": "checked"}, headers=headers)
+        assert refused.status_code == 403
