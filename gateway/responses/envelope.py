@@ -1,6 +1,7 @@
 """From the parts of an answer and its outcome to the Response object, and to the events that lead to it."""
 
 import json
+from collections import deque
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -24,7 +25,7 @@ from gateway.responses.answer_protocol import (
     TextMember,
 )
 from gateway.responses.items import Event
-from gateway.responses.output import Output
+from gateway.responses.output import Output, parts_of
 from gateway.responses.request import Echo
 from registry.contract import JsonValue
 from registry.text import canonical_json
@@ -42,7 +43,7 @@ _EXACT = frozenset({"text", "tool_choice", "tools"})
 
 
 class ResponseWriter:
-    """Writes one answer. Calling order: `begun`; `take` each part; then one of `finish`, `fail`."""
+    """Writes one answer, whole; or as events: `begun`, `take` each part, then `finish`, or `broken` instead."""
 
     def __init__(self, record: RequestRecord, echo: Echo) -> None:
         self._record = record
@@ -80,9 +81,11 @@ class ResponseWriter:
         return lines + self._lifecycle(f"response.{status}", self._finished(outcome, status))
 
     def whole(self, outcome: Outcome) -> bytes:
-        """The body of a 200, in place of `finish`."""
-        for _ in self._close(outcome):
-            pass
+        """The body of a 200."""
+        self._model = outcome.offer.model
+        for part in parts_of(outcome.answer):
+            deque(self._output.take(part), maxlen=0)
+        deque(self._close(outcome), maxlen=0)
         return self._finished(outcome, STATUSES[outcome.classified.completion]).encode()
 
     def broken(self, problem: Problem) -> bytes:

@@ -7,9 +7,22 @@ done before the verdict: the `done` events of calls, and of the last item, come 
 from collections.abc import Generator, Iterator
 from typing import assert_never
 
-from gateway.answer import AnswerPart, CallBegan, CallPart, ReasoningPart, RefusalPart, TextPart
+from gateway.answer import Answer, AnswerPart, CallBegan, CallPart, ReasoningPart, RefusalPart, TextPart
 from gateway.responses.answer_protocol import OutputItem
 from gateway.responses.items import CallItem, Event, GrowingItem, MessageItem, ThoughtItem
+
+
+def parts_of(answer: Answer) -> Iterator[AnswerPart]:
+    """A whole answer in parts, in the one order that there is: thought, words or refusal, calls."""
+    if answer.reasoning is not None:
+        yield ReasoningPart(text=answer.reasoning)
+    if answer.content:
+        yield TextPart(text=answer.content, logprobs=answer.logprobs)
+    if answer.refusal is not None:
+        yield RefusalPart(text=answer.refusal)
+    for index, call in enumerate(answer.calls):
+        yield CallBegan(index=index, call_id=call.call_id, name=call.name, is_custom=call.is_custom)
+        yield CallPart(index=index, text=call.text)
 
 
 class Output:

@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from gateway.auth.authenticator import Caller
-from gateway.problems import internal_problem
+from gateway.errors import GatewayError
+from gateway.problems import internal_problem, problem_of
 from gateway.record import RequestRecord
 from gateway.responses.envelope import ResponseWriter
 from gateway.responses.request import ResponsesIntent
@@ -26,11 +27,17 @@ class ResponseEvents:
         writer, record = self._writer, self._record
         async with self._services.pipeline.generate(self._intent.generation, self._caller, record) as answering:
             yield writer.begun(answering.model)
-            async with aclosing(answering.parts()) as parts:
-                async for _, part in parts:
-                    events = writer.take(part)
-                    if events:
-                        yield events
+            try:
+                async with aclosing(answering.parts()) as parts:
+                    async for _, part in parts:
+                        events = writer.take(part)
+                        if events:
+                            yield events
+            except GatewayError as error:  # what came next could not begin
+                problem = problem_of(error)
+                record.fail(problem)
+                yield writer.broken(problem)
+                return
             outcomes = await answering.outcomes()
             record.conclude(outcomes, answering.first_token_seconds)
         yield writer.finish(outcomes[0])
