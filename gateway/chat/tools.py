@@ -16,6 +16,7 @@ from gateway.chat.protocol import (
 )
 from gateway.errors import ContractRefusedError, InvalidRequestError, RequestFault
 from gateway.intent import CustomTool, FunctionTool, Tool, Toolbox, ToolMode
+from gateway.tool_choice import names_one_tool
 from gateway.wire_faults import read_model
 from policy.limits import TENANT
 from policy.rejection import Rejection, RejectionCode
@@ -43,7 +44,7 @@ def read_toolbox(request: ChatRequest) -> Toolbox | None:
         tools=tuple(tools.values()),
         callable_names=names,
         mode=mode,
-        is_parallel=request.parallel_tool_calls is not False,
+        is_parallel=request.parallel_tool_calls is not False and not names_one_tool(request.tool_choice),
     )
 
 

@@ -7,8 +7,8 @@ from gateway.errors import InvalidRequestError, RequestFault
 from gateway.intent import CustomTool, FunctionTool, Tool, Toolbox, ToolMode
 from gateway.responses.input import discriminated
 from gateway.responses.protocol import AllowedTools, CustomFormatSent, CustomToolSent, FunctionToolSent, NamedToolChoice
+from gateway.tool_choice import names_one_tool
 from gateway.wire_faults import read_model
-from policy.serving import HostedTools
 from registry.contract import ContractKind, JsonValue
 
 HOSTED = frozenset(
@@ -37,27 +37,31 @@ class ToolsRead:
     toolbox: Toolbox | None = None
     told: Sequence[Mapping[str, JsonValue]] = ()
     tool_choice: JsonValue = "auto"
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Hosted tools by where they stood, with their type."""
     ignored: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_tools(sent: Sequence[JsonValue], choice: JsonValue, *, is_parallel: bool, hosted: HostedTools) -> ToolsRead:
-    """The tools of a request.
+def read_tools(sent: Sequence[JsonValue], choice: JsonValue, *, is_parallel: bool) -> ToolsRead:
+    """The tools of a request. Hosted ones are left out; that this is allowed, policy has yet to say.
 
     Raises:
         InvalidRequestError: a tool is not served, ill formed or there twice; the choice names none of them.
     """
-    reading = _Reading(hosted)
+    reading = _Reading()
     for position, value in enumerate(sent):
         reading.take(value, f"tools[{position}]")
     picked = _picked(choice, reading)
     tools = tuple(reading.tools.values())
     toolbox = None
     if picked is not None and picked.names:
+        is_parallel = is_parallel and not names_one_tool(choice)
         toolbox = Toolbox(tools=tools, callable_names=picked.names, mode=picked.mode, is_parallel=is_parallel)
     return ToolsRead(
         toolbox=toolbox,
         told=tuple(reading.told),
         tool_choice="auto" if choice is None else choice,
+        left_out=reading.left_out,
         ignored=reading.ignored,
     )
 
@@ -65,11 +69,11 @@ def read_tools(sent: Sequence[JsonValue], choice: JsonValue, *, is_parallel: boo
 class _Reading:
     """Tools by name, in their order."""
 
-    def __init__(self, hosted: HostedTools) -> None:
+    def __init__(self) -> None:
         self.tools: dict[str, Tool] = {}
         self.told: list[Mapping[str, JsonValue]] = []
         self.ignored: dict[str, str] = {}
-        self._hosted = hosted
+        self.left_out: dict[str, str] = {}
 
     def take(self, value: JsonValue, param: str) -> None:
         if self.is_left_out(value, param):
@@ -94,10 +98,11 @@ class _Reading:
                 self.told.append(_told_custom(tool))
 
     def is_left_out(self, value: JsonValue, param: str) -> bool:
-        """Whether a tool is a hosted one, and those are left out and reported; otherwise they are refused."""
+        """Whether a tool is a hosted one."""
         kind = value.get("type") if isinstance(value, dict) else None
-        if self._hosted is not HostedTools.IGNORE or not isinstance(kind, str) or kind not in HOSTED:
+        if not isinstance(kind, str) or kind not in HOSTED:
             return False
+        self.left_out[param] = kind
         self.ignored[param] = f"the hosted tool `{kind}` is left out"
         return True
 

@@ -124,13 +124,13 @@ def a_contract_that_cannot_be_enforced_is_a_bad_request() -> None:
         chat().with_structured_output(schema, method="json_schema").invoke("Go.")
     except openai.BadRequestError as error:
         assert error.code == "unsupported_regex", error.code
-        assert error.param == "response_format.json_schema.schema", error.param
+        assert str(error.param).startswith("response_format.json_schema.schema"), error.param
     else:
         raise AssertionError("it was taken")
 
 
 def the_responses_api_answers_too() -> None:
-    model = chat(use_responses_api=True)
+    model = chat(use_responses_api=True, seed=None)
     person = model.with_structured_output(Person, method="json_schema").invoke("Invent a person.")
     assert isinstance(person, Person)
 

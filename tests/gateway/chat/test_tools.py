@@ -59,6 +59,8 @@ def test_a_grammar_is_taken_in_the_layout_of_chat_too() -> None:
 def test_a_choice_says_what_may_be_called(choice: Any, mode: ToolMode, names: set[str]) -> None:
     box = read(tools=[F, G, C], tool_choice=choice).toolbox
     assert (box.mode, box.callable_names) == (mode, names)
+    is_named = isinstance(choice, dict) and choice["type"] != "allowed_tools"
+    assert box.is_parallel is not is_named  # a tool that is named is called once
     assert len(box.tools) == 3  # the model is told of all
 
 

@@ -7,7 +7,6 @@ import pytest
 from gateway.errors import InvalidRequestError
 from gateway.intent import CustomTool, FunctionTool, Toolbox, ToolMode
 from gateway.responses.tools import HOSTED, MAX_TOOLS, ToolsRead, read_tools
-from policy.serving import HostedTools
 from registry.contract import ContractKind, JsonValue
 
 SCHEMA: JsonValue = {"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -15,8 +14,8 @@ WEATHER: dict[str, Any] = {"type": "function", "name": "weather", "parameters": 
 SHELL: dict[str, Any] = {"type": "custom", "name": "run", "description": "runs it"}
 
 
-def read(tools: list[Any], choice: Any = None, *, hosted: HostedTools = HostedTools.REFUSE) -> ToolsRead:
-    return read_tools(tools, choice, is_parallel=True, hosted=hosted)
+def read(tools: list[Any], choice: Any = None) -> ToolsRead:
+    return read_tools(tools, choice, is_parallel=True)
 
 
 def refused(tools: list[Any], choice: Any = None) -> tuple[str, str | None]:
@@ -104,6 +103,8 @@ def test_a_choice_says_what_may_be_called(choice: Any, names: set[str], mode: To
     found = read([WEATHER, SHELL], choice)
     box = toolbox(found)
     assert (set(box.callable_names), box.mode) == (names, mode)
+    is_named = isinstance(choice, dict) and choice["type"] != "allowed_tools"
+    assert box.is_parallel is not is_named  # a tool that is named is called once
     assert [tool.name for tool in box.tools] == ["weather", "run"]
     assert found.tool_choice == choice
 
@@ -116,29 +117,29 @@ def test_without_tools_or_with_the_choice_of_none_nothing_may_be_called() -> Non
 
 
 @pytest.mark.parametrize("kind", sorted(HOSTED))
-def test_a_hosted_tool_is_refused_by_name_or_left_out_as_the_policy_says(kind: str) -> None:
-    assert refused([{"type": kind, "anything": 1}]) == ("unsupported_parameter", "tools[0].type")
-    found = read([{"type": kind}, WEATHER], hosted=HostedTools.IGNORE)
+def test_a_hosted_tool_is_left_out_and_told_for_policy_to_decide(kind: str) -> None:
+    found = read([{"type": kind, "anything": 1}, WEATHER])
     assert [tool.name for tool in toolbox(found).tools] == ["weather"]
+    assert found.left_out == {"tools[0]": kind}
     assert found.ignored == {"tools[0]": f"the hosted tool `{kind}` is left out"}
     assert [tool["type"] for tool in found.told] == ["function"]
 
 
-def test_a_hosted_tool_that_must_be_called_is_refused_whatever_the_policy() -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        read([{"type": "web_search"}], {"type": "web_search"}, hosted=HostedTools.IGNORE)
-    assert caught.value.param == "tool_choice.type"
+def test_a_hosted_tool_that_must_be_called_is_refused() -> None:
+    assert refused([{"type": "web_search"}], {"type": "web_search"}) == ("unsupported_parameter", "tool_choice.type")
     choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "mcp", "server_label": "x"}]}
-    with pytest.raises(InvalidRequestError) as caught:
-        read([{"type": "mcp"}], choice, hosted=HostedTools.IGNORE)
-    assert caught.value.param == "tool_choice"
+    assert refused([{"type": "mcp"}], choice) == ("invalid_value", "tool_choice")
 
 
 def test_allowed_tools_that_are_all_left_out_leave_nothing_to_call() -> None:
     choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "image_generation"}]}
-    found = read([{"type": "image_generation"}, WEATHER], choice, hosted=HostedTools.IGNORE)
+    found = read([{"type": "image_generation"}, WEATHER], choice)
     assert found.toolbox is None
     assert set(found.ignored) == {"tools[0]", "tool_choice.tools[0]"}
+
+
+def test_a_tool_of_no_known_type_is_refused() -> None:
+    assert refused([{"type": "namespace", "name": "crm", "tools": []}]) == ("unsupported_parameter", "tools[0].type")
 
 
 @pytest.mark.parametrize(
