@@ -100,6 +100,8 @@ class GenerationIntent:
     num_choices: int = 1
     top_logprobs: int | None = None
     """None: no log probabilities. 0: of the tokens that were picked only."""
+    left_out_tools: Mapping[str, str] = field(default_factory=dict)
+    """Tools that another API runs itself, by where they stood, with their type: left out, if policy lets them be."""
     wants_reasoning: bool = False
     """Whether a span of thought may stand before the answer."""
     is_obfuscated: bool = False

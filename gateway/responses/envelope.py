@@ -38,6 +38,24 @@ STATUSES: dict[CompletionClass, ResponseStatus] = {
 }
 """The classes that are answers, in OpenAI's words. The others are errors."""
 
+
+def status_of(outcome: Outcome) -> ResponseStatus:
+    """The status of an outcome that is an answer."""
+    return "incomplete" if _is_filtered(outcome) else STATUSES[outcome.classified.completion]
+
+
+def _is_filtered(outcome: Outcome) -> bool:
+    """Whether a backend took the rest of the answer away."""
+    return outcome.finish_reason == "content_filter"
+
+
+def _why_incomplete(outcome: Outcome) -> IncompleteDetails | None:
+    if _is_filtered(outcome):
+        return IncompleteDetails(reason="content_filter")
+    is_truncated = outcome.classified.completion is CompletionClass.TRUNCATED
+    return IncompleteDetails(reason="max_output_tokens") if is_truncated else None
+
+
 _EXACT = frozenset({"text", "tool_choice", "tools"})
 """Members that repeat JSON of the caller's, whose numbers may be more than a double holds."""
 
@@ -77,7 +95,7 @@ class ResponseWriter:
         if error is not None:
             return self._fail(problem_of(error), outcome)
         lines = self._lines(self._close(outcome))
-        status = STATUSES[outcome.classified.completion]
+        status = status_of(outcome)
         return lines + self._lifecycle(f"response.{status}", self._finished(outcome, status))
 
     def whole(self, outcome: Outcome) -> bytes:
@@ -86,7 +104,7 @@ class ResponseWriter:
         for part in parts_of(outcome.answer):
             deque(self._output.take(part), maxlen=0)
         deque(self._close(outcome), maxlen=0)
-        return self._finished(outcome, STATUSES[outcome.classified.completion]).encode()
+        return self._finished(outcome, status_of(outcome)).encode()
 
     def broken(self, problem: Problem) -> bytes:
         """The terminal event where there is no outcome."""
@@ -95,7 +113,7 @@ class ResponseWriter:
 
     def _close(self, outcome: Outcome) -> Iterator[Event]:
         return self._output.finish(
-            is_whole=STATUSES[outcome.classified.completion] == "completed",
+            is_whole=status_of(outcome) == "completed",
             has_content=outcome.answer.content is not None,
         )
 
@@ -109,11 +127,10 @@ class ResponseWriter:
         return self._lifecycle("response.failed", response)
 
     def _finished(self, outcome: Outcome, status: ResponseStatus) -> str:
-        is_truncated = outcome.classified.completion is CompletionClass.TRUNCATED
         return self._response(
             status,
             completed_at=_now() if status == "completed" else None,
-            incomplete_details=IncompleteDetails(reason="max_output_tokens") if is_truncated else None,
+            incomplete_details=_why_incomplete(outcome),
             usage=usage_of(outcome),
             schemagate=member_of(outcome, self._record),
         )

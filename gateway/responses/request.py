@@ -13,7 +13,6 @@ from gateway.responses.protocol import ReasoningConfig, ResponsesRequest
 from gateway.responses.tools import ToolsRead, read_tools
 from gateway.wire_faults import body_object, read_model
 from inference_node.protocol import Sampling
-from policy.serving import HostedTools
 from registry.contract import JsonValue
 
 _SEED_BITS = 53
@@ -63,8 +62,8 @@ class ResponsesIntent:
     echo: Echo
 
 
-def read_responses_request(body: JsonValue, *, hosted: HostedTools = HostedTools.REFUSE) -> ResponsesIntent:
-    """What a body asks for. `hosted` is the tenant's policy on tools that OpenAI runs itself.
+def read_responses_request(body: JsonValue) -> ResponsesIntent:
+    """What a body asks for.
 
     Raises:
         InvalidRequestError: the first fault found, with its path.
@@ -79,7 +78,7 @@ def read_responses_request(body: JsonValue, *, hosted: HostedTools = HostedTools
     ignored = {**sent.ignored, **_without_effect(request)}
     top_logprobs = _top_logprobs(request, ignored)
     is_parallel = request.parallel_tool_calls is not False
-    tools = read_tools(request.tools or [], request.tool_choice, is_parallel=is_parallel, hosted=hosted)
+    tools = read_tools(request.tools or [], request.tool_choice, is_parallel=is_parallel)
     conversation = read_input(request.input, instructions=request.instructions)
     sampling = Sampling(
         temperature=1.0 if request.temperature is None else request.temperature,
@@ -96,6 +95,7 @@ def read_responses_request(body: JsonValue, *, hosted: HostedTools = HostedTools
         include_usage=True,
         contract=sent.contract,
         toolbox=tools.toolbox,
+        left_out_tools=tools.left_out,
         top_logprobs=top_logprobs,
         wants_reasoning=_wants_reasoning(request.reasoning),
         ignored={**ignored, **tools.ignored, **conversation.ignored},

@@ -27,9 +27,8 @@ async def create_response(request: Request) -> Response:
 
     async def work() -> Response:
         body = await services.parsed(data, record)
-        policies = await services.policies.of_tenant(caller.tenant)
         with record.clock.time(Stage.PARSE):
-            intent = read_responses_request(body, hosted=policies.of_contract(None).hosted_tools)
+            intent = read_responses_request(body)
         record.model = intent.generation.model
         record_intent(intent.generation)
         if intent.generation.stream:
