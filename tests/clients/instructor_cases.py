@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterable
 from datetime import date
-from decimal import Decimal
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -17,7 +16,7 @@ ASK: list[Any] = [{"role": "user", "content": "Invent an order of one or two che
 
 class Line(BaseModel):
     what: Annotated[str, Field(max_length=12)]
-    price: Annotated[Decimal, Field(strict=True, ge=0, le=99)] | Literal["free"]
+    cents: Annotated[int, Field(ge=0, le=9900)]
 
 
 class Order(BaseModel):
@@ -74,9 +73,15 @@ def parallel_calls_hold_each_other_apart() -> None:
         openai.OpenAI(base_url=BASE_URL, api_key=API_KEY, max_retries=0), mode=instructor.Mode.PARALLEL_TOOLS
     )
     found = client.chat.completions.create(
-        model=MODEL, messages=ASK, response_model=Iterable[Card | Cash], tool_choice="required", max_retries=0, temperature=0,
-        seed=1, max_tokens=200,
-    )  # fmt: skip
+        model=MODEL,
+        messages=ASK,
+        response_model=Iterable[Card | Cash],
+        tool_choice="required",
+        max_retries=0,
+        temperature=0,
+        seed=1,
+        max_tokens=200,
+    )
     assert all(isinstance(each, Card | Cash) for each in found)
 
 
