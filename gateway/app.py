@@ -19,6 +19,7 @@ from gateway.artifacts import ArtifactSource
 from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
 from gateway.auth.wiring import open_auth
+from gateway.backends.openai import OpenAIServer
 from gateway.budgets.ledger import BudgetLedger
 from gateway.budgets.wiring import open_budgets
 from gateway.comparisons import BoundedComparer
@@ -32,6 +33,7 @@ from gateway.judging import Validator
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD, Observed
+from gateway.offers import Offers
 from gateway.pipeline import Pipeline
 from gateway.policies.documents import said_in
 from gateway.policies.service import ServingPolicies
@@ -42,10 +44,12 @@ from gateway.problem_response import problem_response
 from gateway.problems import problem_of, route_problem
 from gateway.readiness import ReadinessProbe
 from gateway.record import RequestRecord
+from gateway.route_table import allowed_methods
 from gateway.routes import (
     audit_chain,
     capabilities,
     chat,
+    description,
     health,
     models,
     promotions,
@@ -73,23 +77,25 @@ from registry.store.tenant_settings import TenantSettingsStore
 from registry.turns import Turns
 
 _RESOURCES = (
-    *(chat, capabilities, responses, models, health),
+    *(chat, capabilities, responses, models, description, health),
     *(explain, registration, diff, reading, lifecycle, aliases, signatures),
     *(promotions, signing_keys, registry_policy, serving_policy, rules_of_tenants, audit_chain),
     *(admin_tenants, admin_keys),
 )
 """In the order in which paths are tried."""
-
 _DIRECT: Mapping[str, Endpoint] = {
     "/v1/chat/completions": chat.create_chat_completion,
     "/v1/responses": responses.create_response,
 }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What a gateway talks to, where it is not what the settings say: another transport, another validator …"""
 
     transport: httpx.AsyncBaseTransport | None = None
+    upstream_transport: httpx.AsyncBaseTransport | None = None
+    """To backends that are not ours."""
     validator: Validator | None = None
     ledger: BudgetLedger | None = None
     comparer: Comparer | None = None
@@ -128,15 +134,16 @@ def create_app(settings: GatewaySettings, surroundings: Surroundings | None = No
 
     async def answer_route(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        return _answer(request, route_problem(error.status_code))
+        allowed = allowed_methods(app.routes, request.scope)
+        return _answer(request, route_problem(error.status_code, allowed=allowed))
 
     app.add_exception_handler(GatewayError, answer_error)
     app.add_exception_handler(RegistryError, answer_error)
     app.add_exception_handler(HTTPException, answer_route)
-    return app
     # The last one added is the outermost: what is reached directly is observed as well.
     app.add_middleware(DirectRoutes, endpoints=_DIRECT, answer_error=answer_error)
     app.add_middleware(Observed, metrics=metrics)
+    return app
 
 
 def _answer(request: Request, problem: Problem) -> JSONResponse:
@@ -181,6 +188,9 @@ async def _open(
         )
         stack.push_async_callback(streams.close)
     nodes = NodeDirectory([NodeClient(url, http, streams) for url in settings.node_urls])
+    upstream = await stack.enter_async_context(_upstream_client(settings, around.upstream_transport))
+    servers = [OpenAIServer(each, upstream, metrics) for each in settings.openai_backends]
+    offers = Offers(nodes, servers)
     compiler = Compiler(PoolClient(settings.pool_url, http))
     pollers = [Poller(refresh, seconds=settings.poll_seconds) for refresh in (nodes.refresh, compiler.refresh)]
     # Looked at once before the first request, so that a model that is there is never answered with "unknown".
@@ -230,7 +240,10 @@ async def _open(
         compiler=compiler,
         artifacts=artifacts,
         nodes=nodes,
+        offers=offers,
+        policies=policies,
         validator=validator,
+        rules=rules.of_requests,
         usage=usage,
         request_seconds=settings.request_seconds,
     )
@@ -243,10 +256,16 @@ async def _open(
         catalogue=catalogue,
         budgets=budgets,
         nodes=nodes,
+        offers=offers,
         compiler=compiler,
         precompiler=precompiler,
         readiness=ReadinessProbe(
-            store=store, compiler=compiler, nodes=nodes, validator=validator, comparisons=comparisons
+            store=store,
+            compiler=compiler,
+            nodes=nodes,
+            validator=validator,
+            comparisons=comparisons,
+            ledger=budgets.ledger,
         ),
         metrics=metrics,
         tasks=tasks,
@@ -254,7 +273,6 @@ async def _open(
         turns=turns,
         tenant_settings=tenant_settings,
         policies=policies,
-        rules=rules.service,
         rule_processes=rules.processes,
         webhooks=rules.webhooks,
     )
@@ -268,5 +286,16 @@ def _http_client(settings: GatewaySettings, transport: httpx.AsyncBaseTransport 
             max_connections=settings.max_node_connections, max_keepalive_connections=settings.max_node_connections
         ),
         # Neighbours are reached directly, whatever proxy the environment names for the outside world.
+        trust_env=False,
+    )
+
+
+def _upstream_client(settings: GatewaySettings, transport: httpx.AsyncBaseTransport | None) -> httpx.AsyncClient:
+    # Connections of its own: a slow backend keeps nobody from a node.
+    most = settings.max_backend_connections
+    return httpx.AsyncClient(
+        transport=transport,
+        timeout=httpx.Timeout(settings.silence_seconds, connect=settings.connect_seconds),
+        limits=httpx.Limits(max_connections=most, max_keepalive_connections=most),
         trust_env=False,
     )

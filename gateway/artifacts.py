@@ -33,7 +33,7 @@ from compiler_pool.protocol import (
 from compiler_pool.single_flight import SingleFlight
 from compiler_pool.wire_values import policy_wire, text_of
 from gateway.artifact_uses import ArtifactUses
-from gateway.budgets.ledger import Meter
+from gateway.budgets.meter import Meter
 from gateway.compilers import Compiler
 from gateway.errors import (
     CompileCrashedError,

@@ -25,9 +25,11 @@ def write_audit(record: RequestRecord, *, status: int) -> None:
         artifact_key=record.artifact_key,
         cache=record.cache,
         completion=record.completion,
+        downgrade=record.downgrade,
         reason=None if outcome is None else outcome.classified.reason,
         error_code=record.error_code,
         prompt_tokens=None if outcome is None else outcome.usage.prompt_tokens,
         completion_tokens=None if outcome is None else outcome.usage.completion_tokens,
+        cost=None if record.cost is None else record.cost.members(),
         seconds=round(record.clock.elapsed_seconds, 6),
     )

@@ -12,6 +12,7 @@ from gateway.protocol import (
     ChoiceMember,
     CompositionMember,
     ContractMember,
+    CostMember,
     EnforcementCounts,
     NodeMember,
     SchemagateMember,
@@ -19,9 +20,13 @@ from gateway.protocol import (
     ValidationMember,
 )
 from gateway.record import RequestRecord
+from gateway.rules.members import rule_members
+from gateway.rules.verdict import Failed, RulesVerdict
 from gateway.validation.verdict import Invalid, Unjudged, Valid
 from policy.enforcement import KeywordStatus
+from registry.contract import ContractKind
 from registry.revision import ResolvedRevision, RevisionState
+from registry.uses import keyword_uses
 
 
 def output_error(outcome: Outcome, record: RequestRecord) -> OutputError | None:
@@ -37,11 +42,15 @@ def output_error(outcome: Outcome, record: RequestRecord) -> OutputError | None:
             f"the finished answer does not satisfy the contract: `{outcome.verdict.keyword}` fails at "
             f"{f'`{pointer}`' if pointer else 'the root'}; ask again"
         )
+    deciding = outcome.rules.deciding if isinstance(outcome.rules, RulesVerdict) else None
+    if deciding is not None and isinstance(deciding.verdict, Failed):
+        message = f"the finished answer does not pass the rule `{deciding.name}`: {deciding.verdict.message}"
     return OutputError(
         reason,
         message,
         completion=outcome.classified.completion,
         pointer=pointer,
+        rule=None if deciding is None else deciding.name,
         member=member_of(outcome, record).model_dump(by_alias=True),
     )
 
@@ -59,10 +68,12 @@ def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
     bound = outcome.bound
     return SchemagateMember(
         completion=str(outcome.classified.completion),
-        contract=None if bound is None else contract_member(bound, outcome.contract),
+        contract=_downgraded_member(outcome) if bound is None else contract_member(bound, outcome.contract),
         composition=_composition(outcome),
         choices=[_choice(each) for each in record.outcomes] if len(record.outcomes) > 1 else [],
         ignored=dict(outcome.ignored),
+        downgrade=None if outcome.downgrade is None else outcome.downgrade.value,
+        repairs=sum(each.num_repairs for each in record.outcomes or (outcome,)),
         artifact_key=None if bound is None else bound.key,
         tokenizer_digest=outcome.offer.tokenizer_digest,
         cache=None if bound is None else bound.tier.value,
@@ -74,6 +85,7 @@ def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
         stop_cause=outcome.end,
         forced_tokens=sum(each.usage.forced_tokens for each in record.outcomes or (outcome,)),
         compile_cpu_ms=None if bound is None else round(bound.compile_cpu_ms, 3),
+        cost=None if record.cost is None else CostMember(**record.cost.members()),
         timings=record.clock.milliseconds(),
     )
 
@@ -102,13 +114,28 @@ def _choice(outcome: Outcome) -> ChoiceMember:
 
 def contract_member(bound: BoundContract, own: TakenContract | None = None) -> ContractMember:
     """Identity of a contract and where its name led, with the enforcement summary of all that was compiled with it."""
-    taken = own or bound.taken
+    return _contract_member(own or bound.taken, enforcement_counts(bound))
+
+
+def _downgraded_member(outcome: Outcome) -> ContractMember | None:
+    """The same of a contract that no grammar enforced: whatever it asks for is the validator's."""
+    taken = outcome.contract
+    if taken is None:
+        return None
+    contract = taken.contract
+    is_schema = contract.kind is ContractKind.JSON_SCHEMA
+    num_checked = sum(1 for _ in keyword_uses(contract.schema)) if is_schema else 1
+    counts = EnforcementCounts(enforced=0, checked_after=num_checked, annotation=len(contract.annotations))
+    return _contract_member(taken, counts)
+
+
+def _contract_member(taken: TakenContract, enforcement: EnforcementCounts) -> ContractMember:
     resolved = taken.resolved
     return ContractMember(
         kind=str(taken.contract.kind),
         digest=taken.contract.digest,
         annotation_digest=taken.contract.annotation_digest,
-        enforcement=enforcement_counts(bound),
+        enforcement=enforcement,
         sent_as=taken.sent_as,
         **({} if resolved is None else _registered(resolved)),
     )
@@ -144,7 +171,7 @@ def enforcement_counts(bound: BoundContract) -> EnforcementCounts:
 def _validation(outcome: Outcome) -> ValidationMember:
     match outcome.verdict:
         case Valid():
-            return ValidationMember(verdict="valid")
+            return ValidationMember(verdict="valid", rules=rule_members(outcome.rules))
         case Invalid(pointer=pointer, keyword=keyword, message=message):
             return ValidationMember(verdict="invalid", pointer=pointer, keyword=keyword, message=message)
         case Unjudged(reason=reason):

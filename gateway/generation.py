@@ -6,18 +6,22 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from gateway.answer import AnswerInParts, AnswerPart, CallBegan, CallPart, ReasoningPart, RefusalPart, TextPart
-from gateway.budgets.ledger import Meter
+from gateway.backends.events import RefusalText, UpstreamEvent, UpstreamFinish
+from gateway.budgets.meter import Meter
 from gateway.completion import End, NotAsked, classify, needs_verdict
 from gateway.composition.composition import Composition
 from gateway.composition.shape import Thought
 from gateway.composition.splitter import Splitter
 from gateway.judging import AnswerJudge
 from gateway.nodes import ModelOffer, OpenSequence
-from gateway.outcome import BoundContract, Composed, Outcome
+from gateway.outcome import BoundContract, Composed, Downgraded, Outcome
+from gateway.rules.answer_rules import AnswerRules
+from gateway.rules.verdict import RulesVerdict
 from gateway.stages import Stage, StageClock
-from gateway.validation.verdict import Verdict
+from gateway.validation.verdict import Valid, Verdict
 from inference_node.errors import NodeUnavailableError
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent, Usage
+from policy.serving_plan import Enforcer, Granted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +35,15 @@ class Terms:
     deadline: float
     is_held_back: bool
     """Whether what stands under a contract is given out only after its verdict."""
+    rules: AnswerRules
+    """What answers have to pass beyond their contract. Where they decide who may have one, all of it is held back."""
     clock: StageClock
     meter: Meter
     ignored: Mapping[str, str]
+    granted: Granted
+    """Who sees to the contract. Where that is the validator alone, `bound` is None though there is a contract."""
+    is_claimed: bool = False
+    """Whether the backend says that it enforces contracts, and nobody corrects it."""
 
 
 class Generation:
@@ -53,6 +63,7 @@ class Generation:
         self._reasoning_tokens = 0
         self._end: End | None = None
         self._finish: Finish | None = None
+        self._num_repairs = 0
         self._outcome: Outcome | None = None
         self._count(self._usage)
 
@@ -61,13 +72,17 @@ class Generation:
         not. Where answers are held back, what stands under a contract comes at the end, or never."""
         held: list[AnswerPart] = []
         async for part in self._read():
-            if held or (self._terms.is_held_back and self._is_under_contract(part)):
+            if held or self._must_wait(part):
                 held.append(part)
             else:
                 yield part
         if held and (await self.outcome()).classified.reason is None:
             for part in held:
                 yield part
+
+    def _must_wait(self, part: AnswerPart) -> bool:
+        terms = self._terms
+        return terms.rules.must_authorise or (terms.is_held_back and self._is_under_contract(part))
 
     def _is_under_contract(self, part: AnswerPart) -> bool:
         match part:
@@ -85,15 +100,14 @@ class Generation:
         while self._end is None:
             with self._timer.time(Stage.DECODE):
                 event = await self._next()
-            if isinstance(event, TokenEvent):
-                for part in self._said(event):
-                    self._answer.add(part)
-                    yield part
+            for part in self._said(event):
+                self._answer.add(part)
+                yield part
         for part in self._splitter.end(is_cut=self._is_cut):
             self._answer.add(part)
             yield part
 
-    async def _next(self) -> GenerateEvent | None:
+    async def _next(self) -> GenerateEvent | UpstreamEvent | None:
         try:
             async with asyncio.timeout_at(self._terms.deadline):
                 event = await anext(self._sequence.events, None)
@@ -107,15 +121,22 @@ class Generation:
             case Finish():
                 self._finish, self._end = event, event.stop_cause
                 self._count(event.usage)
-            case TokenEvent():
+            case UpstreamFinish():
+                # What it took is on the meter already.
+                self._end, self._usage, self._num_repairs = event.end, event.usage, event.num_repairs
+            case TokenEvent() | RefusalText():
                 pass
             case _:  # a second start, or an end without a finish: not a stream of this protocol
                 self._end = "node_lost"
         return event
 
-    def _said(self, event: TokenEvent) -> list[AnswerPart]:
+    def _said(self, event: GenerateEvent | UpstreamEvent | None) -> list[AnswerPart]:
+        if not isinstance(event, TokenEvent | RefusalText):
+            return []
         if self.first_token_seconds is None:
             self.first_token_seconds = self._terms.clock.elapsed_seconds
+        if isinstance(event, RefusalText):
+            return [RefusalPart(text=event.text)]
         # Counted as it comes: a stream that is cut never says what it used.
         usage = self._usage
         self._count(
@@ -163,15 +184,24 @@ class Generation:
         terms, end, accepting = self._terms, self._end, self._accepting
         bound, composition = terms.bound, terms.composition
         text, answer = "".join(self._texts), self._answer.answer()
-        is_constrained = bound is not None
+        stands_alone = terms.granted.enforcer is Enforcer.VALIDATOR
+        # A contract that nobody enforces is no free text: without a matcher's word it comes to nothing.
+        is_constrained = composition.taken is not None
         with self._timer.time(Stage.CLASSIFY):
-            ask = needs_verdict(is_constrained=is_constrained, end=end, accepting=accepting)
+            ask = needs_verdict(is_constrained=is_constrained, end=end, accepting=accepting, stands_alone=stands_alone)
         verdict: Verdict | NotAsked = NotAsked()
         if ask and bound is not None:
             with self._timer.time(Stage.VALIDATE):
                 verdict = await terms.judge.verdict(
                     bound, composition, text, answer, is_closed=self._splitter.is_closed
                 )
+        elif ask and composition.taken is not None:
+            with self._timer.time(Stage.VALIDATE):
+                verdict = await terms.judge.verdict_alone(composition.taken, text)
+        rules: RulesVerdict | NotAsked = NotAsked()
+        if isinstance(verdict, Valid):
+            with self._timer.time(Stage.VALIDATE):
+                rules = await terms.rules.verdict(answer, composition.answer)
         with self._timer.time(Stage.CLASSIFY):
             classified = classify(
                 is_constrained=is_constrained,
@@ -179,6 +209,10 @@ class Generation:
                 accepting=accepting,
                 verdict=verdict,
                 is_refusal=answer.refusal is not None,
+                rules=rules,
+                must_authorise=terms.rules.must_authorise,
+                stands_alone=stands_alone,
+                is_claimed=terms.is_claimed,
             )
         return Outcome(
             classified=classified,
@@ -190,13 +224,20 @@ class Generation:
             node=self._sequence.identity,
             bound=bound,
             verdict=verdict,
+            rules=rules,
             seed=self._seed,
             index=self.index,
             contract=composition.answer,
             composed=None if composition.shape.is_plain else _composed(composition),
             reasoning_tokens=self._reasoning_tokens,
             ignored=terms.ignored,
+            downgrade=self._downgrade if stands_alone else None,
+            num_repairs=self._num_repairs,
         )
+
+    @property
+    def _downgrade(self) -> Downgraded:
+        return Downgraded.REPAIRED if self._num_repairs else Downgraded.VALIDATED_AFTER
 
 
 def _composed(composition: Composition) -> Composed:

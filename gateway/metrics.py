@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from gateway.stages import Stage
+from policy.prices import Cost
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
@@ -90,8 +91,40 @@ class GatewayMetrics:
         )
         self.budget_refusals = Counter(
             "schemagate_gateway_budget_refusals_total",
-            "Requests refused by a tenant's own limit, by limit.",
+            "Requests refused by a limit of their key, team or tenant, by limit.",
             ("budget",),
+            registry=self.registry,
+        )
+        self.budget_questions = Counter(
+            "schemagate_gateway_budget_questions_total",
+            "What the shared ledger of budgets answered; anything but `answered` is why it did not.",
+            ("outcome",),
+            registry=self.registry,
+        )
+        self.budget_degraded = Gauge(
+            "schemagate_gateway_budget_degraded",
+            "1 while the shared ledger of budgets does not answer and this gateway grants its share.",
+            registry=self.registry,
+        )
+        self.budget_owed = Gauge(
+            "schemagate_gateway_budget_owed",
+            "Ends of requests that the shared ledger has not been told of.",
+            registry=self.registry,
+        )
+        self.lost_reservations = Counter(
+            "schemagate_gateway_lost_reservations_total",
+            "Reservations that nobody renewed, charged in full.",
+            registry=self.registry,
+        )
+        self.cost = Counter(
+            "schemagate_gateway_cost_micro_usd_total",
+            "What requests came to, in millionths of a dollar, by part; those without a price are not in it.",
+            ("part",),
+            registry=self.registry,
+        )
+        self.accepted_objects = Counter(
+            "schemagate_gateway_accepted_objects_total",
+            "Answers that were complete under a contract.",
             registry=self.registry,
         )
         self.registry_refusals = Counter(
@@ -123,16 +156,42 @@ class GatewayMetrics:
             ("verdict",),
             registry=self.registry,
         )
+        self.rules = Counter(
+            "schemagate_gateway_rules_total",
+            "Operators' rules over finished answers, by kind, where they are evaluated, and verdict.",
+            ("kind", "source", "verdict"),
+            registry=self.registry,
+        )
+        self.backend_requests = Counter(
+            "schemagate_gateway_backend_requests_total",
+            "Attempts at backends that speak OpenAI's API, by the operator's name for them and what became of each.",
+            ("backend", "outcome"),
+            registry=self.registry,
+        )
+        self.downgrades = Counter(
+            "schemagate_gateway_downgrades_total",
+            "Answers under a contract that no grammar enforced, by what stood in for it and completion class.",
+            ("downgrade", "completion"),
+            registry=self.registry,
+        )
         self.tokens = Counter(
             "schemagate_gateway_tokens_total",
             "Tokens by kind; `forced` is a part of `completion`.",
             ("kind",),
             registry=self.registry,
         )
+        # Looked up once: by name, each costs as much as what it counts.
+        self._of_stage = {stage: self.stage_seconds.labels(stage=str(stage)) for stage in Stage}
+        self._of_tokens = [self.tokens.labels(kind=kind) for kind in ("prompt", "completion", "forced")]
         self.nodes = Gauge("schemagate_gateway_nodes", "Inference nodes by state.", ("state",), registry=self.registry)
         self.pool_live = Gauge(
             "schemagate_gateway_pool_live", "1 while the compiler pool answers.", registry=self.registry
         )
+
+    def count_cost(self, cost: Cost | None) -> None:
+        """Count what a request came to, if that is known."""
+        for part, amount in ({} if cost is None else cost.parts()).items():
+            self.cost.labels(part=part).inc(float(amount * 1_000_000))
 
     def observe_stages(self, seconds: Mapping[Stage, float]) -> None:
         """Record the stages a request passed."""
@@ -151,6 +210,3 @@ class GatewayMetrics:
         self.nodes.labels(state="down").set(num_down)
         self.pool_live.set(is_pool_live)
         return generate_latest(self.registry)
-        # Looked up once: by name, each costs as much as what it counts.
-        self._of_stage = {stage: self.stage_seconds.labels(stage=str(stage)) for stage in Stage}
-        self._of_tokens = [self.tokens.labels(kind=kind) for kind in ("prompt", "completion", "forced")]

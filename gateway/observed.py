@@ -87,6 +87,8 @@ class Observed:
             metrics.resolutions.labels(signature=signature, state=state).inc()
         metrics.count_cost(record.cost)
         metrics.accepted_objects.inc(sum(1 for each in record.outcomes if each.is_accepted_object))
+        if record.downgrade is not None:
+            metrics.downgrades.labels(downgrade=str(record.downgrade), completion=record.completion).inc()
         outcome = record.outcome
         if outcome is None:
             return
@@ -118,6 +120,8 @@ def _add_headers(message: Message, record: RequestRecord) -> None:
         headers[name] = value
     if record.completion != "none":
         headers["x-schemagate-completion"] = record.completion
+    if record.downgrade is not None:
+        headers["x-schemagate-downgrade"] = record.downgrade
     if record.contract_digest is not None:
         headers["x-schemagate-contract"] = record.contract_digest
     if record.resolved is not None:

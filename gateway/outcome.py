@@ -10,10 +10,11 @@ from compiler_pool.protocol import CompileCost
 from gateway.answer import Answer
 from gateway.completion import Classified, CompletionClass, End, NotAsked
 from gateway.identifiers import TenantPartition
-from gateway.nodes import ModelOffer, SignedArtifact
+from gateway.nodes import ModelOffer, Server, SignedArtifact
 from gateway.protocol import FinishReason
+from gateway.rules.verdict import RulesVerdict
 from gateway.validation.verdict import Verdict
-from inference_node.protocol import NodeIdentity, Usage
+from inference_node.protocol import Usage
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import LimitClass
 from policy.text_bounds import TextReport
@@ -113,6 +114,15 @@ class Composed:
     may_think: bool
 
 
+class Downgraded(StrEnum):
+    """What stood in for a grammar. Every answer under a contract that none enforced carries this label."""
+
+    VALIDATED_AFTER = "validated_after"
+    """The finished text was validated."""
+    REPAIRED = "repaired"
+    """The same, after a text that failed had been sent back to the model with its fault."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The end of one choice."""
@@ -124,10 +134,11 @@ class Outcome:
     answer: Answer
     usage: Usage
     offer: ModelOffer
-    node: NodeIdentity
+    node: Server
     bound: BoundContract | None
     """What the node enforced."""
     verdict: Verdict | NotAsked
+    rules: RulesVerdict | NotAsked
     seed: int
     index: int = 0
     contract: TakenContract | None = None
@@ -138,10 +149,21 @@ class Outcome:
     """A part of the usage's completion tokens."""
     ignored: Mapping[str, str] = field(default_factory=dict)
     """What was sent and has no effect, with the reason."""
+    downgrade: Downgraded | None = None
+    """What stood in for the grammar, where a contract was served without one."""
+    num_repairs: int = 0
+
+    @property
+    def is_accepted_object(self) -> bool:
+        """Whether it satisfies a contract: what cost is measured against."""
+        is_constrained = self.bound is not None or self.contract is not None
+        return is_constrained and self.classified.completion is CompletionClass.COMPLETE
 
     @property
     def finish_reason(self) -> FinishReason | None:
         """None where the class is an error."""
+        if self.end == "content_filter" and self.classified.reason is None:
+            return "content_filter"
         if self.classified.completion is CompletionClass.COMPLETE and self.answer.calls:
             return "tool_calls"
         return FINISH_REASONS.get(self.classified.completion)

@@ -5,35 +5,40 @@ Compilation is finished before a request can occupy a node; a reservation is set
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from gateway.answering import Answering
 from gateway.artifacts import ArtifactSource
 from gateway.auth.authenticator import Caller
-from gateway.budgets.ledger import BudgetLedger, Demand, Meter
+from gateway.backends.answers import Repairs, is_claimed, open_answer, upstream_request
+from gateway.budgets.bounds import generation_demand
+from gateway.budgets.desk import BudgetDesk, RequestDemand
+from gateway.budgets.meter import Meter
 from gateway.compilers import Compiler
 from gateway.composition.composer import Allowed, Composer
 from gateway.composition.composition import Composition
-from gateway.errors import ContractRefusedError, DeadlinePassedError, NoNodeError
+from gateway.errors import ContractRefusedError, DeadlinePassedError, NoNodeError, ServingRefusedError
 from gateway.explain_request import ExplainIntent
 from gateway.generation import Generation, Terms
 from gateway.intake import ContractIntake
 from gateway.intent import FunctionTool, GenerationIntent
 from gateway.judging import AnswerJudge, Validator
 from gateway.nodes import ModelOffer, NodeDirectory, OpenSequence
+from gateway.offers import Offers
 from gateway.outcome import BoundContract, TakenContract
+from gateway.policies.admission import Admission
+from gateway.policies.service import ServingPolicies
 from gateway.record import RequestRecord
+from gateway.rules.answer_rules import RulesOfRequests
 from gateway.stages import Stage, StageClock
 from gateway.usage import UsageCounter
-from inference_node.protocol import ChatMessage, GenerateRequest, ToolOffer
-from policy.serving import ServingPolicy, StreamMode
+from inference_node.protocol import GenerateRequest, ToolOffer
+from policy.serving import StreamMode
+from policy.serving_plan import Capability, Granted, ServingRefusal
 from registry.text import canonical_json
 
-_TEMPLATE_TOKENS = 32
-"""Upper bound of what a chat template adds to one message, tool or call; the node's count replaces it when the request
-is settled."""
 _NUM_SEEDS = 2**63
 
 
@@ -53,20 +58,26 @@ class Pipeline:
         self,
         *,
         intake: ContractIntake,
-        ledger: BudgetLedger,
+        budgets: BudgetDesk,
         compiler: Compiler,
         artifacts: ArtifactSource,
         nodes: NodeDirectory,
+        offers: Offers,
+        policies: ServingPolicies,
         validator: Validator,
+        rules: RulesOfRequests,
         usage: UsageCounter,
         request_seconds: float,
     ) -> None:
         self._intake = intake
-        self._ledger = ledger
+        self._budgets = budgets
         self._compiler = compiler
         self._artifacts = artifacts
         self._nodes = nodes
+        self._offers = offers
+        self._admission = Admission(intake=intake, policies=policies, offers=offers, compiler=compiler)
         self._validator = validator
+        self._rules = rules
         self._usage = usage
         self._request_seconds = request_seconds
 
@@ -81,31 +92,40 @@ class Pipeline:
         """
         deadline = asyncio.get_running_loop().time() + self._request_seconds
         clock = record.clock
-        policy = ServingPolicy()
-        taken = None
-        if intent.contract is not None:
-            # Before anything else, and never again: an alias that moves from here on changes nothing.
-            taken = await self._intake.take(intent.contract, caller, clock)
-            record.take(taken)
-        allowed = Allowed(refusal=policy.allow_refusal, thought=intent.wants_reasoning and policy.allow_reasoning)
+        admitted = await self._admission.admit(intent, caller, record)
+        intent, taken, offer, granted = admitted.intent, admitted.taken, admitted.offer, admitted.granted
+        # A refusal is a branch of the grammar, where there is one.
+        may_refuse = admitted.policy.allow_refusal and offer.capability is Capability.GRAMMAR
+        allowed = Allowed(refusal=may_refuse, thought=intent.wants_reasoning)
         composition = await Composer(self._intake, caller, clock).compose(taken, intent.toolbox, allowed)
         if taken is None and composition.taken is not None:
             record.take(composition.taken)
-        with clock.time(Stage.RESOLVE):
-            offer = self._nodes.offer(intent.model, self._compiler.tokenizers)
-        demand = self._demand(composition.taken, offer, tokens=_most_tokens(intent, offer))
+        with clock.time(Stage.NEGOTIATE):
+            rules = await self._rules.of_request(
+                caller,
+                composition,
+                model=intent.model,
+                request_id=record.request_id,
+                fail_open=admitted.policy.fail_open_webhooks,
+            )
+        demand = self._demand(intent, composition.taken, offer, granted)
         async with self._reserved(caller, demand, record) as meter:
-            bound = await self._bind_composition(composition, offer, meter, record)
+            is_decoded_here = offer.capability is Capability.GRAMMAR
+            bound = await self._bind_composition(composition, offer, meter, record) if is_decoded_here else None
             terms = Terms(
                 offer=offer,
                 composition=composition,
                 bound=bound,
                 judge=AnswerJudge(self._validator),
                 deadline=deadline,
-                is_held_back=policy.stream_mode is StreamMode.HOLD_BACK,
+                # What may yet be repaired is nothing to show.
+                is_held_back=admitted.policy.stream_mode is StreamMode.HOLD_BACK or granted.max_repairs > 0,
+                rules=rules,
                 clock=clock,
                 meter=meter,
                 ignored={**intent.ignored, **composition.ignored},
+                granted=granted,
+                is_claimed=is_claimed(offer, composition.taken, granted),
             )
             begin = partial(self._begun, intent, terms, record)
             async with begin(0) as first:
@@ -118,25 +138,40 @@ class Pipeline:
     async def _begun(
         self, intent: GenerationIntent, terms: Terms, record: RequestRecord, index: int
     ) -> AsyncIterator[Generation]:
-        """One choice on a node. Choices differ by their seeds."""
+        """One choice, of a node or of another backend. Choices differ by their seeds."""
         # Choices that decode at the same time are timed together, by whoever waits for all of them.
         timer = terms.clock if intent.num_choices == 1 else StageClock()
-        bound = terms.bound
         seed = (intent.sampling.seed + index) % _NUM_SEEDS
+        request_id = record.request_id if index == 0 else f"{record.request_id}-{index}"
+        async with AsyncExitStack() as stack:
+            opening = self._opening(intent, terms, request_id, seed, timer)
+            sequence = await _before(terms.deadline, stack.enter_async_context(opening))
+            yield Generation(sequence, terms, index=index, seed=seed, timer=timer)
+
+    def _opening(
+        self, intent: GenerationIntent, terms: Terms, request_id: str, seed: int, timer: StageClock
+    ) -> AbstractAsyncContextManager[OpenSequence]:
+        bound, offer = terms.bound, terms.offer
+        sampling = intent.sampling.model_copy(update={"seed": seed})
+        if offer.capability is not Capability.GRAMMAR:
+            taken = terms.composition.taken
+            repairs = None
+            if taken is not None and terms.granted.max_repairs:
+                repairs = Repairs(most=terms.granted.max_repairs, judge=partial(terms.judge.verdict_alone, taken))
+            asked = upstream_request(intent, sampling, taken, offer.capability)
+            server = self._offers.server(offer)
+            return open_answer(server, offer, asked, repairs=repairs, meter=terms.meter, timer=timer)
         request = GenerateRequest(
-            request_id=record.request_id if index == 0 else f"{record.request_id}-{index}",
+            request_id=request_id,
             messages=list(intent.messages),
             artifact_key=None if bound is None else bound.key,
-            sampling=intent.sampling.model_copy(update={"seed": seed}),
+            sampling=sampling,
             max_tokens=intent.max_tokens,
             stop=list(intent.stop),
             tools=_offers(intent),
             top_logprobs=intent.top_logprobs,
         )
-        async with AsyncExitStack() as stack:
-            opening = self._nodes.open(terms.offer, request, None if bound is None else bound.signed, timer)
-            sequence = await _before(terms.deadline, stack.enter_async_context(opening))
-            yield Generation(sequence, terms, index=index, seed=seed, timer=timer)
+        return self._nodes.open(offer, request, None if bound is None else bound.signed, timer)
 
     async def explain(self, intent: ExplainIntent, caller: Caller, record: RequestRecord) -> Explained:
         """Carry a contract up to its artifact, without a generation.
@@ -148,7 +183,11 @@ class Pipeline:
         record.take(taken)
         with record.clock.time(Stage.RESOLVE):
             offer = self._explained_offer(intent.model)
-        demand = self._demand(taken, offer, tokens=0)
+        demand = RequestDemand(
+            model=offer.model,
+            compile_cpu_ms=self._compile_cpu_ms(taken, offer),
+            contract_digest=taken.contract.digest,
+        )
         async with self._reserved(caller, demand, record) as meter:
             bound = await self._bind(taken, offer, meter, record)
         return Explained(taken=taken, bound=bound, offer=offer)
@@ -169,36 +208,54 @@ class Pipeline:
         self, taken: TakenContract, offer: ModelOffer, meter: Meter, record: RequestRecord
     ) -> BoundContract:
         with record.clock.time(Stage.COMPILE):
-            bound = await self._artifacts.obtain(taken, offer.tokenizer_digest, meter)
+            bound = await self._artifacts.obtain(taken, offer.compiled_for, meter)
         record.artifact_key, record.cache = bound.key, bound.tier
         return bound
 
     def _explained_offer(self, model: str | None) -> ModelOffer:
         if model is not None:
-            return self._nodes.offer(model, self._compiler.tokenizers)
+            offer = self._offers.offer(model, self._compiler.tokenizers)
+            if offer.capability is not Capability.GRAMMAR:
+                message = (
+                    f"the backend of the model `{model[:128]}` decodes under no grammar: there is nothing to explain"
+                )
+                raise ServingRefusedError(ServingRefusal.CAPABILITY_UNAVAILABLE, message, param="model")
+            return offer
         offers = self._nodes.offers()
         if not offers:
             raise NoNodeError("no inference node is up, so there is no tokenizer to compile for", retry_after_seconds=1)
         return self._nodes.offer(offers[0].model, self._compiler.tokenizers)
 
-    def _demand(self, taken: TakenContract | None, offer: ModelOffer, *, tokens: int) -> Demand:
-        cold = None if taken is None or self._artifacts.is_cached(taken, offer.tokenizer_digest) else taken.limits
-        return Demand(
-            tokens=tokens,
-            compile_cpu_ms=0 if cold is None else round(cold.compile.cpu_seconds * 1000),
+    def _demand(
+        self, intent: GenerationIntent, taken: TakenContract | None, offer: ModelOffer, granted: Granted
+    ) -> RequestDemand:
+        attempts = 1 + granted.max_repairs
+        return generation_demand(
+            intent,
+            _offers(intent),
+            # Another backend reads the prompt once for each choice.
+            num_attempts=attempts if offer.capability is Capability.GRAMMAR else attempts * intent.num_choices,
+            context_tokens=offer.context_tokens,
+            compile_cpu_ms=self._compile_cpu_ms(taken, offer),
             contract_digest=None if taken is None else taken.contract.digest,
         )
 
+    def _compile_cpu_ms(self, taken: TakenContract | None, offer: ModelOffer) -> int:
+        if taken is None or offer.capability is not Capability.GRAMMAR:
+            return 0
+        is_cached = self._artifacts.is_cached(taken, offer.compiled_for)
+        return 0 if is_cached else round(taken.limits.compile.cpu_seconds * 1000)
+
     @asynccontextmanager
-    async def _reserved(self, caller: Caller, demand: Demand, record: RequestRecord) -> AsyncIterator[Meter]:
+    async def _reserved(self, caller: Caller, demand: RequestDemand, record: RequestRecord) -> AsyncIterator[Meter]:
         with record.clock.time(Stage.RESERVE):
-            lease = await self._ledger.reserve(caller.tenant, demand)
-        record.limit_headers = lease.headers
+            lease = await self._budgets.reserve(caller, demand)
+        record.limit_headers, record.quote = lease.headers, lease.quote
         try:
             yield record.meter
         finally:
             with record.clock.time(Stage.SETTLE):
-                await self._ledger.settle(lease, record.meter)
+                await self._budgets.settle(lease, record.meter)
 
 
 def _offers(intent: GenerationIntent) -> list[ToolOffer]:
@@ -211,22 +268,6 @@ def _offers(intent: GenerationIntent) -> list[ToolOffer]:
         )
         for tool in (() if intent.toolbox is None else intent.toolbox.tools)
     ]
-
-
-def _most_tokens(intent: GenerationIntent, offer: ModelOffer) -> int:
-    """The most that a request can use: a token stands for at least one byte of the prompt, and never more than
-    the context in each choice."""
-    prompt = sum(_most_prompt_tokens(message) for message in intent.messages)
-    prompt += sum(len(each.model_dump_json()) + _TEMPLATE_TOKENS for each in _offers(intent))
-    if intent.max_tokens is None:
-        return offer.context_tokens * intent.num_choices
-    answers = intent.max_tokens * intent.num_choices
-    return min(offer.context_tokens * intent.num_choices, prompt + answers)
-
-
-def _most_prompt_tokens(message: ChatMessage) -> int:
-    calls = sum(len(call.model_dump_json()) + _TEMPLATE_TOKENS for call in message.tool_calls)
-    return len(message.content.encode()) + calls + _TEMPLATE_TOKENS
 
 
 async def _before(deadline: float, opening: Awaitable[OpenSequence]) -> OpenSequence:

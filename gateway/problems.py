@@ -263,10 +263,16 @@ def internal_problem() -> Problem:
     return Problem(status=500, type=SERVER, code="internal_error", message="the gateway failed; the failure is logged")
 
 
-def route_problem(status: int) -> Problem:
-    """What the router itself refuses."""
+def route_problem(status: int, *, allowed: tuple[str, ...] = ()) -> Problem:
+    """What the router itself refuses. `allowed` are the methods that the path has."""
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        return Problem(status=status, type=INVALID, code="method_not_allowed", message="this path has no such method")
+        return Problem(
+            status=status,
+            type=INVALID,
+            code="method_not_allowed",
+            message="this path has no such method",
+            headers={"Allow": ", ".join(allowed)},
+        )
     return Problem(status=404, type=INVALID, code="unknown_url", message="there is nothing at this path")
 
 

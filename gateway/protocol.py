@@ -84,6 +84,16 @@ class NodeMember(Answered):
     engine_version: str
 
 
+class RuleMember(Answered):
+    """One operator's rule. `message` is the rule's or the webhook's, or why there is no verdict, in a word."""
+
+    name: str
+    kind: Literal["semantic", "authorisation"]
+    source: Literal["cel", "webhook"]
+    verdict: Literal["passed", "failed", "unjudged", "failed_open", "not_applicable", "not_asked"]
+    message: str | None = None
+
+
 class ValidationMember(Answered):
     """What the independent validator said; `not_applicable` where there is no contract or nothing finished."""
 
@@ -91,6 +101,8 @@ class ValidationMember(Answered):
     pointer: str | None = None
     keyword: str | None = None
     message: str | None = None
+    rules: list[RuleMember] = Field(default_factory=list)
+    """What operators' rules said of an object that is valid; empty where none applies, or none was asked."""
 
 
 class CompositionMember(Answered):
@@ -115,6 +127,17 @@ class ChoiceMember(Answered):
     validation: ValidationMember
 
 
+class CostMember(Answered):
+    """What the request came to, in exact decimals; what attempts after the first cost is in `retry` alone."""
+
+    currency: str
+    prefill: str
+    decode: str
+    compile: str
+    retry: str
+    total: str
+
+
 class SchemagateMember(Answered):
     """The extension member `schemagate`: what this product says beyond OpenAI's own fields."""
 
@@ -127,8 +150,13 @@ class SchemagateMember(Answered):
     """Every choice, where there are several; the other members speak of the least finished one."""
     ignored: dict[str, str] = Field(default_factory=dict)
     """What was sent and has no effect, with the reason."""
+    downgrade: Literal["validated_after", "repaired"] | None = None
+    """What stood in for a grammar where the model's backend has none and the serving policy allows it; else null."""
+    repairs: int = 0
+    """How often the model was told of a fault before this answer; each is charged."""
     artifact_key: str | None
-    tokenizer_digest: str
+    tokenizer_digest: str | None
+    """Null where the model's backend decodes under no grammar of ours."""
     cache: Literal["l1", "pool", "compiled"] | None
     validation: ValidationMember
     node: NodeMember | None
@@ -136,10 +164,12 @@ class SchemagateMember(Answered):
     stop_cause: str
     forced_tokens: int
     compile_cpu_ms: float | None
+    cost: CostMember | None = None
+    """Null where the operator has set no price for what was used."""
     timings: dict[str, float]
 
 
-FinishReason = Literal["stop", "length", "tool_calls"]
+FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
 
 
 class PolicyMember(Answered):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gateway.auth.store import KeyStore
+from gateway.budgets.ledger import BudgetLedger
 from gateway.compatibility.service import ComparisonService
 from gateway.compilers import Compiler
 from gateway.judging import Validator
@@ -32,12 +33,14 @@ class ReadinessProbe:
         nodes: NodeDirectory,
         validator: Validator,
         comparisons: ComparisonService | None = None,
+        ledger: BudgetLedger | None = None,
     ) -> None:
         self._store = store
         self._compiler = compiler
         self._nodes = nodes
         self._validator = validator
         self._comparisons = comparisons
+        self._ledger = ledger
 
     async def check(self) -> Readiness:
         """The state now."""
@@ -62,6 +65,8 @@ class ReadinessProbe:
             fatal.append("validator: no process is ready")
         if self._comparisons is not None and self._comparisons.num_ready == 0:
             partial.append("comparisons: no process is ready")
+        if self._ledger is not None and self._ledger.degradation is not None:
+            partial.append(self._ledger.degradation)
         state: Literal["ready", "degraded", "unavailable"] = (
             "unavailable" if fatal else "degraded" if partial else "ready"
         )

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from compiler_pool.artifact import ArtifactKey
 from gateway.auth.authenticator import Caller
-from gateway.budgets.ledger import Meter
+from gateway.budgets.meter import Meter
 from gateway.completion import NotAsked, classify
 from gateway.identifiers import RequestId
-from gateway.outcome import CacheTier, Outcome, TakenContract, deciding
+from gateway.outcome import CacheTier, Downgraded, Outcome, TakenContract, deciding
 from gateway.problem import Problem
 from gateway.stages import StageClock
+from policy.prices import Cost, Quote
 from registry.contract import ContractDigest
 from registry.revision import ResolvedRevision
 
@@ -37,9 +38,13 @@ class RequestRecord:
     limit_headers: Mapping[str, str] = field(default_factory=dict)
     first_token_seconds: float | None = None
     outcomes: tuple[Outcome, ...] = ()
+    downgrade: Downgraded | None = None
+    """What stands in for a grammar; known before the answer, and told of a repair after it."""
     completion: str = "none"
     error_code: str | None = None
     meter: Meter = field(default_factory=Meter)
+    quote: Quote | None = None
+    """The prices that hold for it; None where nothing was reserved."""
     at_end: Callable[[], Awaitable[None]] | None = None
     """What has to be done when the last byte of the answer is sent, or cannot be."""
 
@@ -56,6 +61,13 @@ class RequestRecord:
         """Every choice is over and has a class."""
         self.outcomes, self.completion = outcomes, str(deciding(outcomes).classified.completion)
         self.first_token_seconds = first_token_seconds
+        if any(outcome.downgrade is Downgraded.REPAIRED for outcome in outcomes):
+            self.downgrade = Downgraded.REPAIRED
+
+    @property
+    def cost(self) -> Cost | None:
+        """What it has come to so far; None where that has no price."""
+        return None if self.quote is None else self.quote.cost(self.meter.consumption())
 
     def abandon(self) -> None:
         """The caller went away before there was an answer."""

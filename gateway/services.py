@@ -16,13 +16,13 @@ from gateway.compilers import Compiler
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD
+from gateway.offers import Offers
 from gateway.pipeline import Pipeline
 from gateway.policies.service import ServingPolicies
 from gateway.precompile import Precompiler
 from gateway.readiness import ReadinessProbe
 from gateway.record import RequestRecord
 from gateway.rules.processes import RuleProcesses
-from gateway.rules.service import OutputRules
 from gateway.settings import GatewaySettings
 from gateway.stages import Stage
 from gateway.tasks import TaskOwner
@@ -49,6 +49,7 @@ class Services:
     catalogue: Catalogue
     budgets: BudgetDesk
     nodes: NodeDirectory
+    offers: Offers
     compiler: Compiler
     precompiler: Precompiler
     readiness: ReadinessProbe
@@ -57,7 +58,6 @@ class Services:
     usage: UsageCounter
     tenant_settings: TenantSettings
     policies: ServingPolicies
-    rules: OutputRules
     rule_processes: RuleProcesses
     webhooks: WebhookClient
     turns: Turns

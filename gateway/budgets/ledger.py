@@ -1,61 +1,128 @@
-"""Stage 6 and 12: what a tenant may spend. Reserved at its upper bound before any work, settled at what it was.
+"""Where reservations are kept, whoever keeps them: in this process, or in a Redis that several gateways share.
 
-Calling order: `reserve`, work, `settle` exactly once, however the work ends.
+Calling order: `reserve`, work, `renew` now and then, `settle` however the work ends.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from registry.contract import ContractDigest
+from policy.budget import Amounts, Demand, Exhausted, Level, LevelLimits
+from policy.periods import Period
 from registry.identifiers import TenantId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
-    """The most that one request can spend."""
+class AccountName:
+    """Whose account. `subject` is the team or the key's id, "" for the tenant as a whole."""
 
-    tokens: int
-    compile_cpu_ms: int
-    contract_digest: ContractDigest | None
-
-
-@dataclass(slots=True, kw_only=True)
-class Meter:
-    """What one request has spent so far; filled in by whoever spends, read when the request is settled."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    forced_tokens: int = 0
-    """A part of `completion_tokens`."""
-    compile_cpu_ms: float = 0.0
-
-    @property
-    def tokens(self) -> int:
-        """What counts against a budget of tokens."""
-        return self.prompt_tokens + self.completion_tokens
+    tenant: TenantId
+    level: Level
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
-    """A reservation that was granted. `headers` are the tenant's `x-ratelimit-*` after it."""
+class LimitedAccount:
+    """An account with the limits that hold for it now."""
 
-    lease_id: str
-    tenant: TenantId
-    headers: Mapping[str, str]
+    name: AccountName
+    limits: LevelLimits
+
+
+Accounts = Sequence[LimitedAccount]
+"""All that one request counts for, of one tenant, the narrowest first; all or none of them grant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowStanding:
+    """What a window has come to; `taken` includes what is reserved."""
+
+    period: Period
+    begin_ms: int
+    end_ms: int
+    num_requests: int
+    taken: Amounts
+    num_digests: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What one account has come to, window by window in the order of its limits."""
+
+    account: LimitedAccount
+    num_running: int
+    num_streams: int
+    windows: tuple[WindowStanding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standings:
+    """All accounts of a request at one moment of the ledger's own clock."""
+
+    at_ms: int
+    accounts: tuple[Standing, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granted:
+    """Reserved in every account. `is_local`: by this gateway alone, under its share of the limits."""
+
+    standings: Standings
+    is_local: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Reserved in none."""
+
+    exhausted: Exhausted
+    standings: Standings
+    is_local: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What was used stands in the place of what was reserved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedBefore:
+    """The reservation was settled before, or given up for lost and charged in full; nothing was counted again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postponed:
+    """The ledger does not answer; what was used is counted when it does, or else the reservation is charged in full."""
 
 
 class BudgetLedger(Protocol):
-    """Where reservations are kept: in this process, or somewhere that several gateways share."""
+    """Reservations of every account. No method raises for what a ledger in another process does."""
 
-    async def reserve(self, tenant: TenantId, demand: Demand) -> Lease:
-        """Reserve all of `demand`, or nothing.
-
-        Raises:
-            BudgetRefusedError: one of the tenant's limits would be passed.
-        """
+    @property
+    def degradation(self) -> str | None:
+        """What is wrong with it, for whoever runs the gateway; None: nothing."""
         ...
 
-    async def settle(self, lease: Lease, meter: Meter) -> None:
-        """Replace the reservation by what was spent, and end the request's place among the concurrent ones."""
+    async def reserve(self, accounts: Accounts, demand: Demand, lease_id: str) -> Granted | Refused:
+        """Reserve all of `demand` in all accounts, or nothing in any."""
+        ...
+
+    async def settle(self, accounts: Accounts, lease_id: str, used: Amounts) -> Settled | EndedBefore | Postponed:
+        """Replace the reservation by what was used, and end the request's place among the concurrent ones."""
+        ...
+
+    async def renew(self, accounts: Accounts, lease_id: str) -> None:
+        """Move the reservation's deadline on, if it has not ended."""
+        ...
+
+    async def standings(self, accounts: Accounts) -> Standings:
+        """What the accounts have come to, without counting a request."""
+        ...
+
+    async def tend(self) -> None:
+        """What has to be done now and then, whether or not anybody asks: forget what is over, catch up."""
+        ...
+
+    async def close(self) -> None:
+        """Nothing is asked any more."""
         ...

@@ -1,116 +1,163 @@
 """Budgets in this process: right for one gateway, and the twin of a ledger that several share."""
 
-import math
-import secrets
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from datetime import UTC, datetime
 
-from gateway.budgets.ledger import Demand, Lease, Meter
-from gateway.errors import BudgetRefusedError
-from gateway.settings import GatewaySettings
-from policy.budget import Budget, BudgetLimits, BudgetState, Exhausted, Usage, reserve, settle
-from policy.budget import Demand as PolicyDemand
+from gateway.budgets.ledger import (
+    AccountName,
+    Accounts,
+    EndedBefore,
+    Granted,
+    LimitedAccount,
+    Refused,
+    Settled,
+    Standing,
+    Standings,
+    WindowStanding,
+)
+from policy.account import Account, advance, charge, hold, refusal, renew, settle
+from policy.budget import Amounts, Demand, Level
 from registry.identifiers import TenantId
 
-WINDOW_SECONDS = 60.0
-_MAX_TENANTS = 10_000
-"""States of tenants that spend nothing now are dropped beyond this, the least recently seen first."""
+LEASE_SECONDS = 30.0
 
-_SPOKEN = {
-    Budget.REQUESTS: "requests per minute",
-    Budget.TOKENS: "tokens per minute",
-    Budget.COMPILE_CPU_MS: "milliseconds of compiling per minute",
-    Budget.UNIQUE_DIGESTS: "different contracts per minute",
-    Budget.CONCURRENT_REQUESTS: "requests at one moment",
-}
+
+def wall_clock_ms() -> int:
+    """Milliseconds since 1970: windows are told to callers, and months begin by the calendar."""
+    return round(datetime.now(UTC).timestamp() * 1000)
 
 
 class MemoryBudgetLedger:
-    """`BudgetLedger` over `policy.budget`. No call suspends, so a cancelled request is settled all the same."""
+    """`BudgetLedger` over `policy.account`. No call suspends, so a cancelled request is settled all the same.
 
-    def __init__(self, limits: BudgetLimits, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._limits = limits
-        self._monotonic = monotonic
-        self._states: OrderedDict[TenantId, BudgetState] = OrderedDict()
+    What it knows is bounded by the keys, teams and tenants that there are: an account is forgotten when its last
+    window is over, never before.
+    """
 
-    @classmethod
-    def from_settings(cls, settings: GatewaySettings) -> "MemoryBudgetLedger":
-        """The same limits for every tenant, in windows of a minute."""
-        limits = BudgetLimits(
-            window_seconds=WINDOW_SECONDS,
-            max_requests=settings.requests_per_minute,
-            max_tokens=settings.tokens_per_minute,
-            max_compile_cpu_ms=settings.compile_cpu_ms_per_minute,
-            max_unique_digests=settings.unique_contracts_per_minute,
-            max_concurrent_requests=settings.max_concurrent_requests,
-        )
-        return cls(limits)
+    degradation: str | None = None
 
-    async def reserve(self, tenant: TenantId, demand: Demand) -> Lease:
+    def __init__(
+        self,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        now_ms: Callable[[], int] = wall_clock_ms,
+        on_lost: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._lease_ms = round(lease_seconds * 1000)
+        self._now_ms = now_ms
+        self._on_lost = on_lost
+        self._accounts: dict[AccountName, Account] = {}
+
+    async def reserve(self, accounts: Accounts, demand: Demand, lease_id: str) -> Granted | Refused:
         """See `BudgetLedger`."""
-        now = self._monotonic()
-        wanted = PolicyDemand(
-            reservation_id=secrets.token_hex(8),
-            num_tokens=demand.tokens,
-            compile_cpu_ms=demand.compile_cpu_ms,
-            digest=demand.contract_digest,
-        )
-        answer = reserve(self._states.get(tenant, BudgetState()), wanted, self._limits, now_seconds=now)
-        self._keep(tenant, answer.state)
-        headers = self._headers(answer.state, now)
-        if isinstance(answer, Exhausted):
-            raise _refusal(answer, headers)
-        return Lease(lease_id=wanted.reservation_id, tenant=tenant, headers=headers)
+        now = self._now_ms()
+        current = self._advanced(accounts, now)
+        for limited, account in zip(accounts, current, strict=True):
+            found = refusal(account, demand, limited.limits, limited.name.level, now)
+            if found is not None:
+                return Refused(exhausted=found, standings=_standings(accounts, current, now))
+        return Granted(standings=self._held(accounts, current, demand, lease_id, now))
 
-    async def settle(self, lease: Lease, meter: Meter) -> None:
+    async def hold(self, accounts: Accounts, demand: Demand, lease_id: str) -> None:
+        """Reserve whatever the limits say: somebody else has granted it."""
+        now = self._now_ms()
+        self._held(accounts, self._advanced(accounts, now), demand, lease_id, now)
+
+    async def settle(self, accounts: Accounts, lease_id: str, used: Amounts) -> Settled | EndedBefore:
         """See `BudgetLedger`."""
-        usage = Usage(num_tokens=meter.tokens, compile_cpu_ms=meter.compile_cpu_ms)
-        state = self._states[lease.tenant]
-        self._keep(lease.tenant, settle(state, lease.lease_id, usage, self._limits, now_seconds=self._monotonic()))
+        now = self._now_ms()
+        outcome: Settled | EndedBefore = EndedBefore()
+        for limited in accounts:
+            settled = settle(self._accounts.get(limited.name, Account()), lease_id, used, now)
+            if settled is not None:
+                self._accounts[limited.name] = settled
+                outcome = Settled()
+        return outcome
 
-    def state_of(self, tenant: TenantId) -> BudgetState:
-        """What a tenant has spent and reserved."""
-        return self._states.get(tenant, BudgetState())
+    async def charge(self, accounts: Accounts, used: Amounts) -> None:
+        """Count a request that was granted elsewhere."""
+        now = self._now_ms()
+        for limited in accounts:
+            account = self._accounts.get(limited.name, Account())
+            self._accounts[limited.name] = charge(account, limited.limits, used, now)
 
-    def _keep(self, tenant: TenantId, state: BudgetState) -> None:
-        self._states[tenant] = state
-        self._states.move_to_end(tenant)
-        if len(self._states) > _MAX_TENANTS:
-            idle = next((name for name, each in self._states.items() if not each.reserved), None)
-            if idle is not None and idle != tenant:
-                del self._states[idle]
+    async def renew(self, accounts: Accounts, lease_id: str) -> None:
+        """See `BudgetLedger`."""
+        deadline = self._now_ms() + self._lease_ms
+        for limited in accounts:
+            renewed = renew(self._accounts.get(limited.name, Account()), lease_id, deadline)
+            if renewed is not None:
+                self._accounts[limited.name] = renewed
 
-    def _headers(self, state: BudgetState, now: float) -> Mapping[str, str]:
-        limits = self._limits
-        reset = _duration(max(0.0, state.window_start_seconds + limits.window_seconds - now))
-        spent_tokens = state.num_tokens + state.num_reserved_tokens
-        return {
-            "x-ratelimit-limit-requests": str(limits.max_requests),
-            "x-ratelimit-remaining-requests": str(max(0, limits.max_requests - state.num_requests)),
-            "x-ratelimit-reset-requests": reset,
-            "x-ratelimit-limit-tokens": str(limits.max_tokens),
-            "x-ratelimit-remaining-tokens": str(max(0, limits.max_tokens - spent_tokens)),
-            "x-ratelimit-reset-tokens": reset,
-        }
+    async def standings(self, accounts: Accounts) -> Standings:
+        """See `BudgetLedger`."""
+        now = self._now_ms()
+        return _standings(accounts, self._advanced(accounts, now), now)
+
+    async def tend(self) -> None:
+        """Forget the accounts in which nothing is left."""
+        now = self._now_ms()
+        for name in [name for name, account in self._accounts.items() if account.is_over(now)]:
+            del self._accounts[name]
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    def account(self, name: AccountName) -> Account:
+        """The account as it was left."""
+        return self._accounts.get(name, Account())
+
+    def state_of(self, tenant: TenantId) -> Account:
+        """The account of a tenant as a whole."""
+        return self.account(AccountName(tenant=tenant, level=Level.TENANT))
+
+    def spent_of(self, tenant: TenantId) -> Amounts:
+        """What a tenant has spent in its shortest window, without what is reserved."""
+        windows = sorted(self.state_of(tenant).windows.values(), key=lambda window: window.end_ms - window.begin_ms)
+        return windows[0].spent if windows else Amounts()
+
+    def _advanced(self, accounts: Accounts, now: int) -> list[Account]:
+        return [self._advance(limited, now) for limited in accounts]
+
+    def _advance(self, limited: LimitedAccount, now: int) -> Account:
+        advanced = advance(self._accounts.get(limited.name, Account()), limited.limits, now)
+        if advanced.num_lost and limited.name.level is Level.TENANT:  # each is lost in every account, and one
+            self._on_lost(advanced.num_lost)
+        self._accounts[limited.name] = advanced.account
+        return advanced.account
+
+    def _held(self, accounts: Accounts, current: list[Account], demand: Demand, lease_id: str, now: int) -> Standings:
+        deadline = now + self._lease_ms
+        held = [
+            hold(account, lease_id, demand, limited.limits, deadline)
+            for limited, account in zip(accounts, current, strict=True)
+        ]
+        self._accounts.update({limited.name: account for limited, account in zip(accounts, held, strict=True)})
+        return _standings(accounts, held, now)
 
 
-def _refusal(answer: Exhausted, headers: Mapping[str, str]) -> BudgetRefusedError:
-    will_ever_fit = math.isfinite(answer.retry_after_seconds)
-    advice = "ask again later" if will_ever_fit else "this request alone is larger than that"
-    return BudgetRefusedError(
-        f"at most {answer.limit:g} {_SPOKEN[answer.which]}, and this would be {answer.observed:g}: {advice}",
-        budget=str(answer.which),
-        limit=answer.limit,
-        observed=answer.observed,
-        retry_after_seconds=answer.retry_after_seconds if will_ever_fit else None,
-        headers=headers,
+def _standings(accounts: Accounts, states: list[Account], now: int) -> Standings:
+    return Standings(
+        at_ms=now,
+        accounts=tuple(_standing(limited, account) for limited, account in zip(accounts, states, strict=True)),
     )
 
 
-def _duration(seconds: float) -> str:
-    """As OpenAI spells it: `350ms`, `12s`, `1m0s`."""
-    if 0 < seconds < 1:
-        return f"{math.ceil(seconds * 1000)}ms"
-    whole = math.ceil(seconds)
-    return f"{whole // 60}m{whole % 60}s" if whole >= 60 else f"{whole}s"
+def _standing(limited: LimitedAccount, account: Account) -> Standing:
+    windows = (account.windows[limits.period.spelling] for limits in limited.limits.windows)
+    return Standing(
+        account=limited,
+        num_running=len(account.held),
+        num_streams=account.num_streams,
+        windows=tuple(
+            WindowStanding(
+                period=window.period,
+                begin_ms=window.begin_ms,
+                end_ms=window.end_ms,
+                num_requests=window.num_requests,
+                taken=window.spent.plus(account.reserved),
+                num_digests=len(window.digests),
+            )
+            for window in windows
+        ),
+    )

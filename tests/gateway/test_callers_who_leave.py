@@ -8,15 +8,14 @@ import httpx
 
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT
 from gateway.budgets.memory_ledger import MemoryBudgetLedger
-from gateway.settings import GatewaySettings
 from tests.gateway.serving import served_gateway
-from tests.gateway.twins import PEPPER, NodeTwin, PoolTwin, chat, says, strict, until
+from tests.gateway.twins import NodeTwin, PoolTwin, chat, says, strict, until
 
 CHAT = "/v1/chat/completions"
 
 
 def ledger() -> MemoryBudgetLedger:
-    return MemoryBudgetLedger.from_settings(GatewaySettings(key_pepper=PEPPER))
+    return MemoryBudgetLedger()
 
 
 def never_ending() -> NodeTwin:
@@ -41,14 +40,14 @@ async def test_leaving_a_stream_ends_the_sequence_and_settles_what_it_used(tmp_p
                 pass
             assert node.num_open == 1
         await until(lambda: node.num_open == 0)
-        await until(lambda: not budget.state_of(BOOTSTRAP_TENANT).reserved)
+        await until(lambda: not budget.state_of(BOOTSTRAP_TENANT).held)
 
         async def is_counted() -> bool:
             return 'completion="cancelled",route="chat_completions",status="200"} 1.0' in await metrics(http)
 
         await until(is_counted)
         assert "schemagate_gateway_requests_in_flight 1.0" in await metrics(http)  # this very request
-    assert budget.state_of(BOOTSTRAP_TENANT).num_tokens == 7
+    assert budget.spent_of(BOOTSTRAP_TENANT).tokens == 7
 
 
 async def test_leaving_an_unstreamed_request_ends_the_sequence_too(tmp_path: Path) -> None:
@@ -60,7 +59,7 @@ async def test_leaving_an_unstreamed_request_ends_the_sequence_too(tmp_path: Pat
             await until(lambda: node.num_open == 1)
             asked.cancel()
         await until(lambda: node.num_open == 0)
-        await until(lambda: not budget.state_of(BOOTSTRAP_TENANT).reserved)
+        await until(lambda: not budget.state_of(BOOTSTRAP_TENANT).held)
         async with httpx.AsyncClient(base_url=url, headers=headers) as http:
             assert 'completion="cancelled",route="chat_completions",status="499"} 1.0' in await metrics(http)
 
@@ -72,8 +71,10 @@ async def test_leaving_while_a_contract_is_compiled_drops_the_compile(tmp_path: 
             asked = asyncio.ensure_future(http.post(CHAT, json=strict({"type": "string"}), timeout=30))
             await until(lambda: len(pool.requests) == 1)
             asked.cancel()
-        await until(lambda: not budget.state_of(BOOTSTRAP_TENANT).reserved)
-    assert budget.state_of(BOOTSTRAP_TENANT).compile_cpu_ms == 500  # all that it was given: the work was done or killed
+        await until(lambda: not budget.state_of(BOOTSTRAP_TENANT).held)
+    assert (
+        budget.spent_of(BOOTSTRAP_TENANT).compile_cpu_us == 500_000
+    )  # all that it was given: the work was done or killed
 
 
 async def test_leaving_in_the_middle_of_a_body_costs_nothing(tmp_path: Path) -> None:
@@ -91,7 +92,7 @@ async def test_leaving_in_the_middle_of_a_body_costs_nothing(tmp_path: Path) -> 
                 return 'completion="cancelled",route="chat_completions",status="499"} 1.0' in await metrics(http)
 
             await until(is_counted)
-    assert budget.state_of(BOOTSTRAP_TENANT).num_requests == 0
+    assert budget.state_of(BOOTSTRAP_TENANT).windows == {}
 
 
 async def test_a_caller_who_stops_reading_counts_as_gone(tmp_path: Path) -> None:
@@ -108,7 +109,7 @@ async def test_a_caller_who_stops_reading_counts_as_gone(tmp_path: Path) -> None
         writer.write(head.encode() + body)
         await until(lambda: node.num_open == 1)
         await until(lambda: node.num_open == 0)  # without a byte having been read here
-        await until(lambda: not budget.state_of(BOOTSTRAP_TENANT).reserved)
+        await until(lambda: not budget.state_of(BOOTSTRAP_TENANT).held)
         writer.close()
 
 
@@ -137,4 +138,4 @@ async def test_a_gateway_that_is_told_to_stop_ends_what_is_in_progress(tmp_path:
             assert node.num_open == 1
         await response.aclose()
     assert node.num_open == 0
-    assert not budget.state_of(BOOTSTRAP_TENANT).reserved
+    assert not budget.state_of(BOOTSTRAP_TENANT).held

@@ -12,8 +12,7 @@ import pytest
 from compiler_pool.protocol import Busy, CompileOutcome, CompileRequest, Crashed, Rejected, RejectionWire, TimedOut
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT
 from gateway.budgets.memory_ledger import MemoryBudgetLedger
-from gateway.settings import GatewaySettings
-from tests.gateway.twins import COST, PEPPER, PoolTwin, World, compiled, gateway_with, strict, until
+from tests.gateway.twins import COST, PoolTwin, World, compiled, gateway_with, strict, until
 
 CHAT = "/v1/chat/completions"
 COMPILE_BUDGET_MS = 500
@@ -28,13 +27,13 @@ class Compiling:
 
     @property
     def spent_ms(self) -> float:
-        return self._ledger.state_of(BOOTSTRAP_TENANT).compile_cpu_ms
+        return self._ledger.spent_of(BOOTSTRAP_TENANT).compile_cpu_us / 1000
 
     async def ask(self) -> "asyncio.Future[httpx.Response]":
         """One more request; returns once it waits for the compile."""
-        num_before = len(self._ledger.state_of(BOOTSTRAP_TENANT).reserved)
+        num_before = len(self._ledger.state_of(BOOTSTRAP_TENANT).held)
         asked = asyncio.ensure_future(self._world.client.post(CHAT, json=strict({"type": "string"})))
-        await until(lambda: len(self._ledger.state_of(BOOTSTRAP_TENANT).reserved) == num_before + 1)
+        await until(lambda: len(self._ledger.state_of(BOOTSTRAP_TENANT).held) == num_before + 1)
         await until(lambda: bool(self.pool.requests))
         return asked
 
@@ -52,7 +51,7 @@ class Compiling:
 
 @asynccontextmanager
 async def compiling(directory: Path, **settings: Any) -> AsyncIterator[Compiling]:
-    ledger = MemoryBudgetLedger.from_settings(GatewaySettings(key_pepper=PEPPER))
+    ledger = MemoryBudgetLedger()
     pool = PoolTwin(gate=asyncio.Event())
     async with gateway_with(directory, pool=pool, ledger=ledger, **settings) as world:
         yield Compiling(world, pool, ledger)
