@@ -339,6 +339,47 @@ async def test_hosted_tools_are_left_out_and_reported_where_the_policy_says_so(t
     assert answer.json()["schemagate"]["ignored"] == {"tools[0]": "the hosted tool `web_search` is left out"}
 
 
+async def test_a_refusal_is_a_part_of_its_own_and_the_response_is_completed(tmp_path: Path) -> None:
+    node = NodeTwin(script=lambda _: says("<refusal>I am ", "sorry.</ref", "usal>"))
+    async with gateway_with(tmp_path, node=node, serving_policy={"allow_refusal": True}) as world:
+        events = await streamed(world, text=FORMAT)
+        whole = (await world.client.post(URL, json=body(text=FORMAT))).json()
+    assert [name for name in names(events) if "refusal" in name][-1] == "refusal.done"
+    for response in (whole, events[-1]["response"]):
+        assert response["status"] == "completed"
+        assert response["schemagate"]["completion"] == "refused"
+        assert response["output"][0]["content"] == [{"type": "refusal", "refusal": "I am sorry."}]
+    deltas = [event["delta"] for event in events if event["type"] == "response.refusal.delta"]
+    assert "".join(deltas) == "I am sorry."
+
+
+async def test_a_thought_is_an_item_of_its_own_and_counted(tmp_path: Path) -> None:
+    node = NodeTwin(script=lambda _: says("<think>", "hm", "</think>", '{"a":1}'))
+    async with gateway_with(tmp_path, node=node) as world:
+        events = await streamed(world, text=FORMAT, reasoning={"effort": "low"})
+        whole = (await world.client.post(URL, json=body(text=FORMAT, reasoning={"effort": "low"}))).json()
+    assert "reasoning_text.done" in names(events)
+    for response in (whole, events[-1]["response"]):
+        thought, message = response["output"]
+        assert (thought["type"], thought["content"]) == ("reasoning", [{"type": "reasoning_text", "text": "hm"}])
+        assert message["content"][0]["text"] == '{"a":1}'
+        assert response["usage"]["output_tokens_details"]["reasoning_tokens"] > 0
+        assert response["reasoning"] == {"effort": "low", "summary": None}
+
+
+async def test_what_is_held_back_is_sent_when_it_has_been_judged_and_never_if_it_fails(tmp_path: Path) -> None:
+    texts = ['{"a"', ":1}"]
+    node = NodeTwin(script=lambda _: says(*texts))
+    async with gateway_with(tmp_path, node=node, serving_policy={"stream_mode": "hold_back"}) as world:
+        events = await streamed(world, text=FORMAT)
+        assert names(events)[-1] == "completed"
+        assert "".join(event["delta"] for event in events if "delta" in event) == '{"a":1}'
+        texts[:] = ["[", "]"]
+        events = await streamed(world, text=FORMAT)
+    assert names(events) == ["created", "in_progress", "failed"]
+    assert events[-1]["response"]["output"] == []
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [
