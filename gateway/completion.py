@@ -2,12 +2,16 @@
 
 Three statements meet here: why decoding stopped, whether the matcher accepts exactly the text that was sent, and what
 the independent validator says. Nothing else in the product makes an answer `complete`, and nothing looks at the text.
+Where a serving policy lets the validator stand alone, there are two; the caller of `classify` has to say so.
+What they find complete has one more question to pass: the operators' rules, where any apply.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias, assert_never
 
+from gateway.rules.rule_set import RuleKind
+from gateway.rules.verdict import Failed, RulesVerdict
 from gateway.validation.verdict import Invalid, Unjudged, Valid, Verdict
 from inference_node.protocol import StopCause
 
@@ -15,6 +19,8 @@ GatewayEnd = Literal[
     "node_lost",  # the stream broke off without its finish event
     "deadline_passed",  # the request's own time was over
     "caller_gone",  # nobody reads any more
+    "content_filter",  # a backend that is not ours took the rest away
+    "model_refused",  # a backend that is not ours says that its model declines
 ]
 End: TypeAlias = "StopCause | GatewayEnd"
 
@@ -38,6 +44,14 @@ class Reason(StrEnum):
 
     NO_CONTINUATION = "no_continuation"
     FAILED_VALIDATION = "failed_validation"
+    FAILED_RULE = "failed_rule"
+    """A rule or webhook of the operator's finds the object wrong."""
+    NOT_AUTHORISED = "not_authorised"
+    """A rule or webhook of the operator's says that the object is not this caller's to have."""
+    RULE_NOT_JUDGED = "rule_not_judged"
+    """A rule or webhook gave no verdict: without one, nothing is complete."""
+    WITHHELD = "withheld"
+    """Not finished, so nobody could say whether this caller may have it; its text is not given out."""
     NOT_JUDGED = "not_judged"
     """The validator gave no verdict: without one, nothing is complete."""
     NODE_LOST = "node_lost"
@@ -46,6 +60,8 @@ class Reason(StrEnum):
     GRAMMAR_FAILED = "grammar_failed"
     CONTRADICTION = "contradiction"
     """Two statements of the node exclude each other; neither is believed."""
+    CLAIM_BROKEN = "claim_broken"
+    """A backend that says it enforces contracts ended of itself with a text that breaks this one, or with none."""
     DEADLINE_PASSED = "deadline_passed"
     CALLER_GONE = "caller_gone"
 
@@ -63,23 +79,65 @@ class Classified:
     reason: Reason | None = None
 
 
+_NO_WORD = NotAsked()
+_REFUSED = Classified(completion=CompletionClass.REFUSED)
 _TRUNCATED = Classified(completion=CompletionClass.TRUNCATED)
 _STOPPED = Classified(completion=CompletionClass.STOPPED)
 _IMPOSSIBLE = Classified(completion=CompletionClass.IMPOSSIBLE, reason=Reason.NO_CONTINUATION)
 
 
-def needs_verdict(*, is_constrained: bool, end: End, accepting: bool | None) -> bool:
+def needs_verdict(*, is_constrained: bool, end: End, accepting: bool | None, stands_alone: bool = False) -> bool:
     """Whether the validator has to be asked: exactly where its verdict decides (see `classify`)."""
+    if stands_alone:
+        return is_constrained and accepting is None and end in ("end_of_sequence", "stop_string")
     return is_constrained and accepting is True and end in ("end_of_sequence", "grammar_end", "stop_string")
 
 
 def classify(
-    *, is_constrained: bool, end: End, accepting: bool | None, verdict: Verdict | NotAsked, is_refusal: bool = False
+    *,
+    is_constrained: bool,
+    end: End,
+    accepting: bool | None,
+    verdict: Verdict | NotAsked,
+    is_refusal: bool = False,
+    stands_alone: bool = False,
+    is_claimed: bool = False,
+    rules: RulesVerdict | NotAsked = _NO_WORD,
+    must_authorise: bool = False,
 ) -> Classified:
     """The class of an answer. Total: every combination has one, and what makes no sense is `backend_failed`.
 
     `is_refusal` says which branch of the grammar the answer is in; a branch that is not finished has no say.
+    `stands_alone` says that there was no grammar and that the serving policy lets the validator decide by itself, and
+    `is_claimed` that the backend says it enforces contracts. A matcher that speaks all the same is a contradiction.
+    `rules` is what the rules say of an object that is valid, and `must_authorise` that some of them decide who may have
+    it: then what did not get so far as to be asked about is nobody's.
     """
+    decoded = _decoded(
+        is_constrained=is_constrained,
+        end=end,
+        accepting=accepting,
+        verdict=verdict,
+        stands_alone=stands_alone,
+        is_claimed=is_claimed,
+    )
+    if not is_constrained or decoded.reason is not None:
+        return decoded
+    if decoded.completion is CompletionClass.COMPLETE:
+        return _REFUSED if is_refusal else _ruled(rules)
+    return Classified(completion=decoded.completion, reason=Reason.WITHHELD) if must_authorise else decoded
+
+
+def _decoded(
+    *,
+    is_constrained: bool,
+    end: End,
+    accepting: bool | None,
+    verdict: Verdict | NotAsked,
+    stands_alone: bool,
+    is_claimed: bool,
+) -> Classified:
+    """What decoding and the validator have made of it."""
     match end:
         case "caller_gone":
             return Classified(completion=CompletionClass.CANCELLED, reason=Reason.CALLER_GONE)
@@ -93,13 +151,15 @@ def classify(
             return _failed(Reason.GRAMMAR_FAILED)
         case "cancelled":  # the caller is still here, so the node stopped on its own account
             return _failed(Reason.NODE_STOPPED)
+        case "content_filter" | "model_refused":
+            # Final, and no object: whatever text came before is given out under this class.
+            return _REFUSED if accepting is None else _failed(Reason.CONTRADICTION)
         case _:
             pass
+    if is_constrained and stands_alone:
+        return _judged_alone(end=end, accepting=accepting, verdict=verdict, is_claimed=is_claimed)
     if is_constrained:
-        classified = _constrained(end=end, accepting=accepting, verdict=verdict)
-        if is_refusal and classified.completion is CompletionClass.COMPLETE:
-            return Classified(completion=CompletionClass.REFUSED)
-        return classified
+        return _constrained(end=end, accepting=accepting, verdict=verdict)
     return _unconstrained(end=end, accepting=accepting)
 
 
@@ -127,6 +187,31 @@ def _constrained(
             assert_never(end)
 
 
+def _judged_alone(
+    *,
+    end: Literal["end_of_sequence", "grammar_end", "max_tokens", "context_full", "stop_string", "dead_end"],
+    accepting: bool | None,
+    verdict: Verdict | NotAsked,
+    is_claimed: bool,
+) -> Classified:
+    """No matcher: the text is what the validator says, where the backend ended it of itself."""
+    if accepting is not None:  # somebody decoded under a grammar that nobody sent
+        return _failed(Reason.CONTRADICTION)
+    match end:
+        case "end_of_sequence":
+            if is_claimed and isinstance(verdict, Invalid):
+                return _failed(Reason.CLAIM_BROKEN)
+            return _judged(verdict)
+        case "stop_string":
+            return _STOPPED if isinstance(verdict, Invalid) else _judged(verdict)
+        case "max_tokens" | "context_full":
+            return _TRUNCATED
+        case "grammar_end" | "dead_end":
+            return _failed(Reason.CONTRADICTION)
+        case _:
+            assert_never(end)
+
+
 def _judged(verdict: Verdict | NotAsked) -> Classified:
     """The matcher accepts; the validator decides."""
     match verdict:
@@ -138,6 +223,20 @@ def _judged(verdict: Verdict | NotAsked) -> Classified:
             return _failed(Reason.NOT_JUDGED)
         case _:
             assert_never(verdict)
+
+
+def _ruled(rules: RulesVerdict | NotAsked) -> Classified:
+    """The object is valid; the rules have the last word."""
+    if isinstance(rules, NotAsked):
+        return _failed(Reason.RULE_NOT_JUDGED)
+    deciding = rules.deciding
+    if deciding is None:
+        return Classified(completion=CompletionClass.COMPLETE)
+    if not isinstance(deciding.verdict, Failed):
+        return _failed(Reason.RULE_NOT_JUDGED)
+    is_forbidden = deciding.kind is RuleKind.AUTHORISATION
+    reason = Reason.NOT_AUTHORISED if is_forbidden else Reason.FAILED_RULE
+    return Classified(completion=CompletionClass.INVALID, reason=reason)
 
 
 def _unconstrained(

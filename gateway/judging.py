@@ -56,6 +56,10 @@ class AnswerJudge:
         _report_disagreement(bound, verdict)
         return verdict
 
+    async def verdict_alone(self, taken: TakenContract, text: str) -> Verdict:
+        """What a text is that no grammar enforced."""
+        return await self._judged(taken, text)
+
     async def _judged(self, taken: TakenContract, text: str) -> Verdict:
         contract = taken.contract
         seconds = taken.limits.validation_seconds

@@ -8,15 +8,18 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import structlog
 
 from compiler_pool.artifact import ArtifactKey, TokenizerDigest
+from gateway.backends.events import UpstreamEvent
 from gateway.errors import BackendError, ModelNotFoundError, NodeLostError, NodeRefusedError, NoNodeError
 from gateway.stages import Stage, StageClock
 from inference_node.client import NodeClient
 from inference_node.errors import NodeFaultError, NodeUnavailableError
 from inference_node.protocol import GenerateEvent, GenerateRequest, NodeIdentity, Started
+from policy.serving_plan import Capability
 
 _log = structlog.get_logger(__name__)
 
@@ -36,10 +39,18 @@ class ModelOffer:
     """A model that can be asked for now, and for which tokenizer contracts have to be compiled."""
 
     model: str
-    tokenizer_digest: TokenizerDigest
+    tokenizer_digest: TokenizerDigest | None
+    """None where the backend decodes under no grammar: nothing is compiled for it."""
     context_tokens: int
     engine: str
     engine_version: str
+    capability: Capability = Capability.GRAMMAR
+
+    @property
+    def compiled_for(self) -> TokenizerDigest:
+        """The tokenizer of an offer whose capability is `GRAMMAR`."""
+        assert self.tokenizer_digest is not None, "nothing is compiled for a backend without a grammar"
+        return self.tokenizer_digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +61,32 @@ class SignedArtifact:
     frame: bytes
 
 
+class Server(Protocol):
+    """Who decodes, as answers tell it."""
+
+    @property
+    def model(self) -> str:
+        """What callers ask for."""
+        ...
+
+    @property
+    def engine(self) -> str:
+        """What decodes."""
+        ...
+
+    @property
+    def engine_version(self) -> str:
+        """Which of it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSequence:
-    """A sequence that holds its place on a node. `events` goes on after `started`."""
+    """A sequence that holds its place on a node, or an answer of another backend. `events` goes on after `started`."""
 
-    identity: NodeIdentity
+    identity: Server
     started: Started
-    events: AsyncIterator[GenerateEvent]
+    events: AsyncIterator[GenerateEvent | UpstreamEvent]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -117,6 +147,11 @@ class NodeDirectory:
             if node.is_live and node.identity is not None:
                 offers.setdefault(node.identity.model, _offer(node.identity))
         return tuple(offers.values())
+
+    @property
+    def known_models(self) -> frozenset[str]:
+        """The models of all nodes that have ever said who they are."""
+        return frozenset(node.identity.model for node in self.nodes if node.identity is not None)
 
     def offer(self, model: str, compilable: frozenset[str] | None = None) -> ModelOffer:
         """The offer of `model`, preferring a tokenizer in `compilable`.

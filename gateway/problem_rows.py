@@ -172,6 +172,20 @@ REASONS: Mapping[Reason, Row] = {
         message="decoding reached a point from which the contract cannot be fulfilled; repair the contract",
     ),
     Reason.FAILED_VALIDATION: Row(status=422, type=OUTPUT, code="output_failed_validation"),
+    Reason.FAILED_RULE: Row(status=422, type=OUTPUT, code="output_failed_validation"),
+    Reason.NOT_AUTHORISED: Row(status=422, type=OUTPUT, code="output_not_authorised"),
+    Reason.RULE_NOT_JUDGED: Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="a rule over the finished answer gave no verdict, so it is not given out as complete",
+    ),
+    Reason.WITHHELD: Row(
+        status=422,
+        type=OUTPUT,
+        code="output_withheld",
+        message="the answer ended unfinished, so nobody could say whether you may have it; allow more tokens",
+    ),
     Reason.NOT_JUDGED: Row(
         status=503,
         type=SERVER,
@@ -197,6 +211,12 @@ REASONS: Mapping[Reason, Row] = {
     ),
     Reason.CONTRADICTION: Row(
         status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node contradicted itself"
+    ),
+    Reason.CLAIM_BROKEN: Row(
+        status=502,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the model's backend says that it enforces contracts, and ended with an answer that breaks this one",
     ),
     Reason.DEADLINE_PASSED: Row(
         status=504, type=SERVER, code=BACKEND_FAILED, message="the request ran over the time that a request may take"

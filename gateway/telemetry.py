@@ -53,10 +53,13 @@ def record_outcome(span: Span, outcome: Outcome) -> None:
             "gen_ai.usage.input_tokens": outcome.usage.prompt_tokens,
             "gen_ai.usage.output_tokens": outcome.usage.completion_tokens,
             "schemagate.completion.class": str(outcome.classified.completion),
-            "schemagate.tokenizer.digest": outcome.offer.tokenizer_digest,
             "schemagate.stop_cause": outcome.end,
         }
     )
+    if outcome.offer.tokenizer_digest is not None:
+        span.set_attribute("schemagate.tokenizer.digest", outcome.offer.tokenizer_digest)
+    if outcome.downgrade is not None:
+        span.set_attributes({"schemagate.downgrade": str(outcome.downgrade), "schemagate.repairs": outcome.num_repairs})
     if outcome.finish_reason is not None:
         span.set_attribute("gen_ai.response.finish_reasons", [outcome.finish_reason])
     if outcome.bound is not None:

@@ -1,16 +1,21 @@
 """The whole cross product of what can be said of an answer, and the one thing that matters most about it."""
 
+from functools import partial
 from itertools import product
 from typing import get_args
 
 import pytest
 
-from gateway.completion import CompletionClass, End, GatewayEnd, NotAsked, Reason, classify, needs_verdict
+from gateway import completion
+from gateway.completion import CompletionClass, End, GatewayEnd, NotAsked, Reason, needs_verdict
 from gateway.outcome import FINISH_REASONS
 from gateway.problem_rows import REASONS
+from gateway.rules.verdict import NO_RULES
 from gateway.validation.verdict import Invalid, Unjudged, UnjudgedReason, Valid, Verdict
 from inference_node.protocol import StopCause
 
+classify = partial(completion.classify, rules=NO_RULES)
+"""Where no operator has attached a rule (`tests/gateway/rules/test_completion.py` for the others)."""
 ENDS: tuple[End, ...] = (*get_args(StopCause), *get_args(GatewayEnd))
 ACCEPTING: tuple[bool | None, ...] = (True, False, None)
 VERDICTS: tuple[Verdict | NotAsked, ...] = (
@@ -62,6 +67,8 @@ CONSTRAINED = {
     "node_lost": ("backend_failed", "backend_failed"),
     "deadline_passed": ("backend_failed", "backend_failed"),
     "caller_gone": ("cancelled", "cancelled"),
+    "content_filter": ("backend_failed", "backend_failed"),  # no matcher speaks there
+    "model_refused": ("backend_failed", "backend_failed"),
 }
 UNCONSTRAINED = {
     "end_of_sequence": "complete",
@@ -76,7 +83,20 @@ UNCONSTRAINED = {
     "node_lost": "backend_failed",
     "deadline_passed": "backend_failed",
     "caller_gone": "cancelled",
+    "content_filter": "refused",
+    "model_refused": "refused",
 }
+ALONE = {
+    # end: (class when valid, class when invalid, class when nobody was asked)
+    "end_of_sequence": ("complete", "invalid", "backend_failed"),
+    "stop_string": ("complete", "stopped", "backend_failed"),
+    "max_tokens": ("truncated", "truncated", "truncated"),
+    "context_full": ("truncated", "truncated", "truncated"),
+    "content_filter": ("refused", "refused", "refused"),
+    "model_refused": ("refused", "refused", "refused"),
+    "caller_gone": ("cancelled", "cancelled", "cancelled"),
+}
+"""Where the validator stands alone; every other end is `backend_failed`."""
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -114,6 +134,65 @@ def test_a_node_that_says_text_was_under_a_grammar_is_not_believed(*, accepting:
 def test_a_node_that_decoded_a_contract_without_a_grammar_is_not_believed() -> None:
     classified = classify(is_constrained=True, end="end_of_sequence", accepting=None, verdict=Valid())
     assert classified.reason is Reason.CONTRADICTION
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_validator_alone_decides_where_the_backend_ended_of_itself(end: End) -> None:
+    invalid = Invalid(pointer="", keyword="type", message="no")
+    failed = ("backend_failed",) * 3
+    classes = [
+        classify(is_constrained=True, end=end, accepting=None, verdict=verdict, stands_alone=True).completion
+        for verdict in (Valid(), invalid, NotAsked())
+    ]
+    assert tuple(classes) == ALONE.get(end, failed)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_validator_alone_is_asked_exactly_where_its_verdict_decides(end: End) -> None:
+    for is_constrained, accepting, is_claimed in product((True, False), ACCEPTING, (True, False)):
+        classes = {
+            classify(
+                is_constrained=is_constrained,
+                end=end,
+                accepting=accepting,
+                verdict=verdict,
+                stands_alone=True,
+                is_claimed=is_claimed,
+            )
+            for verdict in VERDICTS
+        }
+        asked = needs_verdict(is_constrained=is_constrained, end=end, accepting=accepting, stands_alone=True)
+        assert asked == (len(classes) > 1)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_validator_alone_makes_nothing_complete_but_a_valid_text_without_a_matcher(end: End) -> None:
+    for accepting, verdict, is_claimed in product(ACCEPTING, VERDICTS, (True, False)):
+        classified = classify(
+            is_constrained=True,
+            end=end,
+            accepting=accepting,
+            verdict=verdict,
+            stands_alone=True,
+            is_claimed=is_claimed,
+        )
+        if classified.completion is CompletionClass.COMPLETE:
+            assert accepting is None
+            assert verdict == Valid()
+            assert end in {"end_of_sequence", "stop_string"}
+
+
+def test_a_backend_that_claims_to_enforce_and_does_not_has_failed() -> None:
+    verdict = Invalid(pointer="", keyword="invalid_json", message="no")
+    classified = classify(
+        is_constrained=True,
+        end="end_of_sequence",
+        accepting=None,
+        verdict=verdict,
+        stands_alone=True,
+        is_claimed=True,
+    )
+    assert (classified.completion, classified.reason) == (CompletionClass.BACKEND_FAILED, Reason.CLAIM_BROKEN)
 
 
 def test_every_reason_has_a_row() -> None:

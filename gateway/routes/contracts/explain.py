@@ -41,7 +41,7 @@ def _answer(explained: Explained, timings: dict[str, float]) -> ExplainAnswer:
         annotation_digest=contract.annotation_digest,
         contract=contract_member(bound),
         model=explained.offer.model,
-        tokenizer_digest=explained.offer.tokenizer_digest,
+        tokenizer_digest=explained.offer.compiled_for,
         artifact_key=bound.key,
         policy=PolicyMember(
             allow_checked_after=policy.allow_checked_after,

@@ -1,0 +1,153 @@
+"""One server that speaks OpenAI's API: asked for a streamed chat completion, and never believed about contracts.
+
+Of a request only what this module spells goes there: no field of a caller's passes through.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import Final
+
+import httpx
+import structlog
+
+from gateway.backends.event_lines import BrokenStreamError, chunks
+from gateway.backends.events import OpenAnswer, UpstreamRequest
+from gateway.backends.faults import MAX_FAULT_BYTES, fault_of, refusal
+from gateway.backends.protocol import Chunk
+from gateway.backends.reading import error_in, read_answer
+from gateway.backends.settings import OpenAIBackendSettings
+from gateway.backends.spelling import spelled
+from gateway.backends.tally import Tally
+from gateway.budgets.meter import Meter
+from gateway.errors import UpstreamFault, UpstreamRefusedError
+from gateway.metrics import GatewayMetrics
+
+_log = structlog.get_logger(__name__)
+
+_STREAM_TYPE: Final = "text/event-stream"
+_AGAIN: Final = frozenset({UpstreamFault.UNREACHABLE, UpstreamFault.FAILED, UpstreamFault.OVERLOADED})
+_PAUSE_SECONDS: Final = 0.2
+_MAX_PAUSE_SECONDS: Final = 1.0
+"""A server that asks for more patience is not waited for: the caller is told."""
+
+
+class OpenAIServer:
+    """One server and the connections to it."""
+
+    def __init__(self, settings: OpenAIBackendSettings, http: httpx.AsyncClient, metrics: GatewayMetrics) -> None:
+        self.settings = settings
+        self._http = http
+        self._requests = metrics.backend_requests
+        self._url = f"{settings.base_url}/chat/completions"
+
+    @asynccontextmanager
+    async def open(
+        self, model: str, request: UpstreamRequest, meter: Meter, *, is_retry: bool = False
+    ) -> AsyncIterator[OpenAnswer]:
+        """Ask for an answer of `model`, as callers call it; leaving the block closes the connection, which ends it.
+
+        What it takes is put on `meter` once: when the answer ends, or when the block is left. `is_retry` says that
+        the same request has been answered before.
+
+        Raises:
+            UpstreamRefusedError: nothing has begun, also after asking again where that may help.
+        """
+        body = spelled(self.settings, self.settings.models[model], request)
+        for attempt in range(1, self.settings.max_attempts + 1):
+            async with AsyncExitStack() as stack:
+                try:
+                    events = await self._begin(body, stack)
+                except UpstreamRefusedError as error:
+                    pause = _pause(error, attempt)
+                    if error.fault not in _AGAIN or attempt == self.settings.max_attempts or pause is None:
+                        raise
+                else:
+                    self._count("begun")
+                    tally = Tally(meter, request.messages, is_retry=is_retry)
+                    stack.callback(tally.close)
+                    yield OpenAnswer(events=read_answer(events, tally, self.settings.name))
+                    return
+            await asyncio.sleep(pause)
+
+    async def _begin(self, body: bytes, stack: AsyncExitStack) -> AsyncIterator[Chunk]:
+        """The chunks of an answer whose first one is there."""
+        headers = {"content-type": "application/json", "accept": _STREAM_TYPE, "accept-encoding": "identity"}
+        key = self._key()
+        if key is not None:
+            headers["authorization"] = f"Bearer {key}"
+        sent = self._http.stream("POST", self._url, content=body, headers=headers)
+        try:
+            response = await stack.enter_async_context(sent)
+            if response.status_code != httpx.codes.OK or not _is_stream(response):
+                raise self._refused(response, await _fault_body(response))
+            rest = await stack.enter_async_context(aclosing(chunks(response.aiter_raw())))
+            first = await anext(rest, None)
+        except httpx.HTTPError as error:
+            raise self._failed(UpstreamFault.UNREACHABLE, why=type(error).__name__) from error
+        except BrokenStreamError as error:
+            raise self._failed(UpstreamFault.UNREADABLE, why=error.reason) from error
+        if first is None:
+            raise self._failed(UpstreamFault.UNREADABLE, why="an empty stream")
+        said = error_in(first)
+        if said is not None:
+            raise self._failed(fault_of(response.status_code, said), why=said.code or said.type or "an error event")
+        return _after(first, rest)
+
+    def _key(self) -> str | None:
+        try:
+            key = self.settings.key
+        except (OSError, UnicodeDecodeError):
+            raise self._failed(UpstreamFault.CREDENTIALS, why="the file of the key cannot be read") from None
+        if key is not None and not (key.isascii() and key.isprintable()):
+            raise self._failed(UpstreamFault.CREDENTIALS, why="the key is not printable ASCII")
+        return key
+
+    def _refused(self, response: httpx.Response, body: bytes) -> UpstreamRefusedError:
+        error, said = refusal(response.status_code, body, response.headers)
+        self._count(error.fault)
+        _log.warning(
+            "a backend refused",
+            backend=self.settings.name,
+            fault=error.fault,
+            status=response.status_code,
+            code=said.code,
+            type=said.type,
+        )
+        return error
+
+    def _failed(self, fault: UpstreamFault, *, why: str) -> UpstreamRefusedError:
+        self._count(fault)
+        _log.warning("a backend failed", backend=self.settings.name, fault=fault, why=why)
+        return UpstreamRefusedError(fault)
+
+    def _count(self, outcome: str) -> None:
+        self._requests.labels(backend=self.settings.name, outcome=outcome).inc()
+
+
+async def _after(first: Chunk, rest: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
+    yield first
+    async for chunk in rest:
+        yield chunk
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    sent: str = response.headers.get("content-type", "")
+    return sent.partition(";")[0].strip().lower() == _STREAM_TYPE
+
+
+async def _fault_body(response: httpx.Response) -> bytes:
+    body = b""
+    async for piece in response.aiter_raw():
+        body += piece
+        if len(body) > MAX_FAULT_BYTES:
+            break
+    return body
+
+
+def _pause(error: UpstreamRefusedError, attempt: int) -> float | None:
+    """How long to wait before asking again; None where that would be too long."""
+    asked = error.retry_after_seconds
+    if asked is None:
+        return float(_PAUSE_SECONDS * 2 ** (attempt - 1))
+    return asked if asked <= _MAX_PAUSE_SECONDS else None
