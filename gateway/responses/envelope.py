@@ -59,13 +59,17 @@ def _why_incomplete(outcome: Outcome) -> IncompleteDetails | None:
 _EXACT = frozenset({"text", "tool_choice", "tools"})
 """Members that repeat JSON of the caller's, whose numbers may be more than a double holds."""
 
+_PADDED_BYTES = 64
+"""With obfuscation, the size of every delta is a multiple of this, so that packets tell less of the text."""
+
 
 class ResponseWriter:
     """Writes one answer, whole; or as events: `begun`, `take` each part, then `finish`, or `broken` instead."""
 
-    def __init__(self, record: RequestRecord, echo: Echo) -> None:
+    def __init__(self, record: RequestRecord, echo: Echo, *, is_obfuscated: bool = False) -> None:
         self._record = record
         self._echo = echo
+        self._is_obfuscated = is_obfuscated
         self._model = ""
         self._suffix = record.request_id.removeprefix("req_")
         self._created_at = _now()
@@ -170,11 +174,18 @@ class ResponseWriter:
 
     def _line(self, event: Event) -> bytes:
         numbered = {**event, "sequence_number": self._num_events}
-        return self._sent(event["type"], json.dumps(numbered, ensure_ascii=False, separators=(",", ":")))
+        if self._is_obfuscated and "delta" in event:
+            size = len(_compact({**numbered, "obfuscation": ""}).encode())
+            numbered["obfuscation"] = "-" * (-size % _PADDED_BYTES)
+        return self._sent(event["type"], _compact(numbered))
 
     def _sent(self, kind: str, data: str) -> bytes:
         self._num_events += 1
         return f"event: {kind}\ndata: {data}\n\n".encode()
+
+
+def _compact(event: Event) -> str:
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
 
 
 def usage_of(outcome: Outcome) -> ResponseUsage:

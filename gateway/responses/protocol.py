@@ -63,7 +63,7 @@ class ReasoningConfig(Sent):
 
 
 class StreamOptions(Sent):
-    """`stream_options`; obfuscation is off whatever is asked, as nothing here depends on packet sizes."""
+    """`stream_options`. With obfuscation, which is off unless it is asked for, deltas are padded to even sizes."""
 
     include_obfuscation: bool | None = None
 

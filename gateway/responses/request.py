@@ -98,6 +98,7 @@ def read_responses_request(body: JsonValue) -> ResponsesIntent:
         left_out_tools=tools.left_out,
         top_logprobs=top_logprobs,
         wants_reasoning=_wants_reasoning(request.reasoning),
+        is_obfuscated=request.stream_options is not None and bool(request.stream_options.include_obfuscation),
         ignored={**ignored, **tools.ignored, **conversation.ignored},
     )
     return ResponsesIntent(generation=generation, echo=_echo(request, sampling, tools, is_parallel=is_parallel))

@@ -20,7 +20,7 @@ class ResponseEvents:
         self._intent = intent
         self._caller = caller
         self._record = record
-        self._writer = ResponseWriter(record, intent.echo)
+        self._writer = ResponseWriter(record, intent.echo, is_obfuscated=intent.generation.is_obfuscated)
 
     async def events(self) -> AsyncGenerator[bytes, None]:
         """From `response.created` to the terminal event."""

@@ -339,6 +339,19 @@ async def test_hosted_tools_are_left_out_and_reported_where_the_policy_says_so(t
     assert answer.json()["schemagate"]["ignored"] == {"tools[0]": "the hosted tool `web_search` is left out"}
 
 
+async def test_obfuscated_deltas_have_even_sizes_and_others_have_no_padding(tmp_path: Path) -> None:
+    node = NodeTwin(script=lambda _: says('{"a":"', "b", 'üüü"}'))
+    sent = body(stream=True, text=FORMAT, stream_options={"include_obfuscation": True})
+    async with gateway_with(tmp_path, node=node) as world:
+        padded = await world.client.post(URL, json=sent)
+        plain = await streamed(world, text=FORMAT, stream_options={"include_obfuscation": False})
+    data = [block.split("\n")[1].removeprefix("data: ") for block in padded.text.split("\n\n")[:-1]]
+    deltas = [line for line in data if "obfuscation" in json.loads(line)]
+    assert len(deltas) == 3
+    assert all(len(line.encode()) % 64 == 0 for line in deltas)
+    assert not any("obfuscation" in event for event in plain)
+
+
 async def test_a_refusal_is_a_part_of_its_own_and_the_response_is_completed(tmp_path: Path) -> None:
     node = NodeTwin(script=lambda _: says("<refusal>I am ", "sorry.</ref", "usal>"))
     async with gateway_with(tmp_path, node=node, serving_policy={"allow_refusal": True}) as world:
