@@ -29,6 +29,8 @@ class RequestRecord:
     request_id: RequestId = field(default_factory=new_request_id)
     clock: StageClock = field(default_factory=StageClock)
     route: str = "unknown"
+    prompt_param: str = "messages"
+    """Where the API has its conversation: backends, which know of messages alone, may refuse it."""
     caller: Caller | None = None
     model: str | None = None
     contract_digest: ContractDigest | None = None

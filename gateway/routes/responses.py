@@ -23,6 +23,7 @@ async def create_response(request: Request) -> Response:
     """Answer one request, whole or as a stream."""
     services, record = services_of(request), record_of(request, "responses")
     caller = await services.authenticate(request, record)
+    record.prompt_param = "input"
     data = await services.bytes_of(request, record)
 
     async def work() -> Response:

@@ -9,7 +9,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from compiler_pool.protocol import CompileRequest
-from inference_node.protocol import GenerateRequest, StopCause, TokenEvent, TokenLogprob, TopLogprob
+from inference_node.protocol import GenerateRequest, NodeFault, StopCause, TokenEvent, TokenLogprob, TopLogprob
 from inference_node.tool_markup import call_text
 from tests.gateway.responses.events import names, read_events
 from tests.gateway.twins import MODEL, Broken, Event, NodeTwin, PoolTwin, World, compiled, gateway_with, says
@@ -310,6 +310,18 @@ async def test_what_is_refused_before_a_node_begins_is_a_plain_error_also_of_a_s
             )
             missing = await world.client.post(URL, json=body(model="nobody", stream=is_streamed))
             assert (missing.status_code, missing.json()["error"]["code"]) == (404, "model_not_found")
+
+
+async def test_an_input_that_is_too_long_is_refused_as_input(tmp_path: Path) -> None:
+    fault = NodeFault(code="context_length_exceeded", message="it is too long", limit=10, observed=20)
+    async with gateway_with(tmp_path, node=NodeTwin(fault=fault)) as world:
+        for is_streamed in (False, True):
+            answer = await world.client.post(URL, json=body(stream=is_streamed))
+            assert answer.status_code == 400
+            assert (answer.json()["error"]["code"], answer.json()["error"]["param"]) == (
+                "context_length_exceeded",
+                "input",
+            )
 
 
 async def test_a_tools_schema_is_refused_where_it_stands(tmp_path: Path) -> None:
