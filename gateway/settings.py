@@ -21,7 +21,10 @@ _MIB = 1024 * 1024
 class GatewaySettings(BaseSettings):
     """Every setting has a unit in its name, a default, and what it is for beneath it."""
 
-    model_config = SettingsConfigDict(env_prefix="SCHEMAGATE_GATEWAY_", frozen=True, extra="ignore")
+    # What is wrong with a setting is said without its value, which may be a secret.
+    model_config = SettingsConfigDict(
+        env_prefix="SCHEMAGATE_GATEWAY_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
 
     host: str = "127.0.0.1"
     """Address to listen on."""

@@ -52,6 +52,7 @@ from gateway.problem_rows import (
     UPSTREAM_OPERATORS,
 )
 from gateway.problems import problem_of, route_problem
+from gateway.rules.errors import RulesUncheckedError, RulesUnreadableError
 from inference_node.protocol import NodeFault
 from policy.rejection import Rejection, RejectionCode
 from policy.serving_plan import ServingRefusal
@@ -97,6 +98,8 @@ EVERY_ERROR: tuple[GatewayError, ...] = (
     ContractRefusedError((REFUSAL,), param="response_format.json_schema.schema"),
     refusal("requests", retry_after_seconds=3.2),
     BudgetUnreadableError(),
+    RulesUnreadableError(),
+    RulesUncheckedError(retry_after_seconds=1),
     PriceUnknownError("x"),
     CompilerUnavailableError("no", retry_after_seconds=0.2),
     CompileTimedOutError(limit_name="cpu_seconds", limit_seconds=0.5, param="p"),

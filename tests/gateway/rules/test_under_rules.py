@@ -1,0 +1,304 @@
+"""Chat completions under rules that are set through the API: real processes evaluate, and a real service is asked."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from inference_node.tool_markup import call_text
+from tests.gateway.contracts.world import error_of
+from tests.gateway.twins import NodeTwin, World, chat, gateway_with, says, strict
+from tests.gateway.webhooks.target import Target, serving
+
+CHAT = "/v1/chat/completions"
+RULES = "/v1/admin/tenants/local/rules"
+INVOICE = {
+    "type": "object",
+    "properties": {"net": {"type": "integer"}, "vat": {"type": "integer"}, "total": {"type": "integer"}},
+    "required": ["net", "vat", "total"],
+    "additionalProperties": False,
+}
+RIGHT, WRONG = '{"net":10,"vat":2,"total":12}', '{"net":10,"vat":2,"total":13}'
+ADDS_UP = {"name": "adds-up", "cel": "object.total == object.net + object.vat", "message": "net and vat are not total"}
+SMALL = {"name": "small", "cel": "object.total < 100 || 'operator' in caller.roles", "message": "not yours"}
+NEVER = {"name": "never", "cel": "caller.principal == 'nobody'", "message": "you are not nobody"}
+SECRET = "a secret of the ledger's, 32 characters"
+
+
+@asynccontextmanager
+async def under(tmp_path: Path, rules: dict[str, Any], text: str = RIGHT, **settings: Any) -> AsyncIterator[World]:
+    """A gateway whose model says `text`, and whose tenant has these rules."""
+    node = settings.pop("node", None) or NodeTwin(script=lambda _: says(text))
+    async with gateway_with(tmp_path, node=node, rule_seconds=1.0, **settings) as world:
+        answered = await world.client.put(RULES, json=rules)
+        assert answered.status_code == 200, answered.text
+        yield world
+
+
+async def ask(world: World, **fields: Any) -> httpx.Response:
+    return await world.client.post(CHAT, json=strict(INVOICE, **fields))
+
+
+def results(member: Any) -> list[tuple[str, str, str]]:
+    return [(rule["name"], rule["kind"], rule["verdict"]) for rule in member["validation"]["rules"]]
+
+
+def last_event(response: httpx.Response) -> Any:
+    blocks = response.text.removesuffix("\n\n").split("\n\n")
+    assert blocks[-1] == "data: [DONE]"
+    return json.loads(blocks[-2].removeprefix("data: "))
+
+
+async def test_an_object_that_passes_is_complete_and_says_by_which_rules(tmp_path: Path) -> None:
+    async with under(tmp_path, {"semantic": [ADDS_UP], "authorisation": [SMALL]}) as world:
+        answered = await ask(world)
+        metrics = (await world.client.get("/metrics")).text
+    assert answered.status_code == 200, answered.text
+    member = answered.json()["schemagate"]
+    assert member["completion"] == "complete"
+    assert results(member) == [("adds-up", "semantic", "passed"), ("small", "authorisation", "passed")]
+    assert 'schemagate_gateway_rules_total{kind="semantic",source="cel",verdict="passed"} 1.0' in metrics
+
+
+async def test_an_object_that_breaks_a_rule_is_invalid_and_the_rule_is_named(tmp_path: Path) -> None:
+    async with under(tmp_path, {"semantic": [ADDS_UP]}, WRONG) as world:
+        answered = await ask(world)
+    assert error_of(answered) == (422, "output_failed_validation")
+    assert answered.headers["x-schemagate-completion"] == "invalid"
+    error = answered.json()["error"]
+    assert error["rule"] == "adds-up"
+    assert error["reason"] == "failed_rule"
+    assert error["message"] == "the finished answer does not pass the rule `adds-up`: net and vat are not total"
+    member = answered.json()["schemagate"]
+    assert (member["completion"], member["validation"]["verdict"]) == ("invalid", "valid")
+    assert results(member) == [("adds-up", "semantic", "failed")]
+    assert "13" not in json.dumps(error)
+
+
+async def test_an_object_that_is_not_the_callers_to_have_has_a_code_of_its_own(tmp_path: Path) -> None:
+    async with under(tmp_path, {"semantic": [ADDS_UP], "authorisation": [NEVER]}) as world:
+        answered = await ask(world)
+    assert error_of(answered) == (422, "output_not_authorised")
+    assert answered.json()["error"]["rule"] == "never"
+    assert '"total":12' not in answered.text.replace(" ", "")
+
+
+async def test_a_rule_that_fails_to_evaluate_makes_nothing_complete(tmp_path: Path) -> None:
+    broken = {"name": "broken", "cel": "object.missing > 1", "message": "no"}
+    async with under(tmp_path, {"semantic": [broken]}) as world:
+        answered = await ask(world)
+    assert error_of(answered) == (503, "backend_failed")
+    error = answered.json()["error"]
+    assert (error["reason"], error["rule"]) == ("rule_not_judged", "broken")
+    assert answered.json()["schemagate"]["validation"]["rules"][0]["message"] == "evaluation"
+
+
+async def test_an_expensive_rule_holds_up_nobody_else(tmp_path: Path) -> None:
+    grow = "object.total > 0 && 'a'" + ".replace('a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaa')" * 9 + ".size() > 1"
+    slow = {"name": "slow", "cel": grow, "message": "no"}
+    async with under(tmp_path, {"semantic": [slow]}) as world, asyncio.TaskGroup() as group:
+        held = group.create_task(ask(world))
+        others = [await world.client.post(CHAT, json=chat(seed=seed)) for seed in range(20)]
+        assert not held.done() or held.result().status_code == 503
+    assert error_of(held.result()) == (503, "backend_failed")
+    assert held.result().json()["error"]["rule"] == "slow"
+    assert len(others) == 20
+
+
+async def test_what_breaks_the_contract_is_not_asked_about(tmp_path: Path) -> None:
+    async with under(tmp_path, {"semantic": [ADDS_UP]}, '{"net":10,"vat":2}') as world:
+        answered = await ask(world)
+    assert error_of(answered) == (422, "output_failed_validation")
+    assert answered.json()["error"].get("rule") is None
+    assert answered.json()["schemagate"]["validation"]["rules"] == []
+
+
+async def test_free_words_are_under_no_rule(tmp_path: Path) -> None:
+    node = NodeTwin(script=lambda _: says("hello", end="end_of_sequence", accepting=None))
+    async with under(tmp_path, {"authorisation": [NEVER]}, node=node) as world:
+        answered = await world.client.post(CHAT, json=chat())
+    assert answered.status_code == 200
+    assert answered.json()["choices"][0]["message"]["content"] == "hello"
+
+
+async def test_a_stream_ends_with_what_the_rules_say(tmp_path: Path) -> None:
+    async with under(tmp_path, {"semantic": [ADDS_UP]}, WRONG) as world:
+        streamed = await ask(world, stream=True)
+    assert streamed.status_code == 200
+    assert "total" in streamed.text  # provisional, as every stream that policy does not hold back
+    event = last_event(streamed)
+    assert event["error"]["code"] == "output_failed_validation"
+    assert event["error"]["rule"] == "adds-up"
+    assert results(event["schemagate"]) == [("adds-up", "semantic", "failed")]
+
+
+async def test_where_rules_authorise_a_stream_gives_out_nothing_before_they_have(tmp_path: Path) -> None:
+    node = NodeTwin(script=lambda _: says('{"net":10,', '"vat":2,"total":12}'))
+    async with under(tmp_path, {"authorisation": [NEVER]}, node=node) as world:
+        forbidden = await ask(world, stream=True)
+        assert (await world.client.put(RULES, json={"authorisation": [SMALL]})).status_code == 200
+        allowed = await ask(world, stream=True)
+    assert last_event(forbidden)["error"]["code"] == "output_not_authorised"
+    assert "vat" not in forbidden.text
+    assert "vat" in allowed.text
+    assert last_event(allowed)["schemagate"]["completion"] == "complete"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_is_cut_short_of_authorisation_is_withheld(tmp_path: Path, stream: bool) -> None:  # noqa: FBT001
+    cut = says(RIGHT[:-1], end="max_tokens", accepting=False)
+    async with under(tmp_path, {"authorisation": [SMALL]}, node=NodeTwin(script=lambda _: cut)) as world:
+        answered = await ask(world, stream=stream)
+    body = last_event(answered) if stream else answered.json()
+    assert body["error"]["code"] == "output_withheld"
+    assert body["schemagate"]["completion"] == "truncated"
+    assert "vat" not in answered.text
+
+
+@asynccontextmanager
+async def with_webhook(
+    tmp_path: Path, service: Target, text: str = RIGHT, *, policy: dict[str, Any] | None = None, **members: Any
+) -> AsyncIterator[World]:
+    """A gateway that asks `service` about each answer."""
+    webhook = {"name": "ledger", "kind": "semantic", "timeout_seconds": 5} | members
+    async with serving(service) as url:
+        settings = {"webhook_origins": url, "webhook_secrets": {"local/ledger": [SECRET]}}
+        rules = {"webhooks": [webhook | {"url": f"{url}/check"}]}
+        async with under(tmp_path, rules, text, **settings) as world:
+            if policy is not None:
+                answered = await world.client.put("/v1/admin/tenants/local/serving-policy", json=policy)
+                assert answered.status_code == 200, answered.text
+            yield world
+
+
+async def test_a_webhook_decides_about_the_object_that_was_made(tmp_path: Path) -> None:
+    service = Target()
+
+    async def decide(body: bytes) -> bytes:
+        total = json.loads(body)["object"]["total"]
+        return json.dumps({"valid": total == 12, "message": "the ledger has another total"}).encode()
+
+    service.decide = decide
+    async with with_webhook(tmp_path, service) as world:
+        right = await ask(world)
+    (tmp_path / "another").mkdir()
+    async with with_webhook(tmp_path / "another", service, WRONG) as world:
+        wrong = await ask(world)
+    assert right.status_code == 200
+    assert results(right.json()["schemagate"]) == [("ledger", "semantic", "passed")]
+    assert right.json()["schemagate"]["validation"]["rules"][0]["source"] == "webhook"
+    assert error_of(wrong) == (422, "output_failed_validation")
+    assert wrong.json()["error"]["message"].endswith("`ledger`: the ledger has another total")
+    sent = json.loads(service.bodies[0])
+    assert sent["caller"]["tenant"] == "local"
+    assert sent["request_id"] == right.headers["x-request-id"]
+    assert "x-schemagate-signature" in service.sent_headers[0]
+    assert SECRET not in repr(service.sent_headers)
+
+
+async def test_a_webhook_that_authorises_has_the_code_of_authorisation(tmp_path: Path) -> None:
+    service = Target(body=[b'{"valid": false}'])
+    async with with_webhook(tmp_path, service, kind="authorisation") as world:
+        answered = await ask(world)
+    assert error_of(answered) == (422, "output_not_authorised")
+
+
+@pytest.mark.parametrize("body", [b"", b'{"valid": "yes"}', b"<html>"])
+async def test_a_webhook_that_does_not_answer_makes_nothing_complete(tmp_path: Path, body: bytes) -> None:
+    async with with_webhook(tmp_path, Target(body=[body]), fail_open=True) as world:
+        answered = await ask(world)
+    assert error_of(answered) == (503, "backend_failed")
+    assert answered.json()["error"]["rule"] == "ledger"
+
+
+async def test_where_policy_names_it_silence_is_forgiven_and_reported(tmp_path: Path) -> None:
+    service = Target(status=500)
+    policy = {"fail_open_webhooks": ["ledger"]}
+    async with with_webhook(tmp_path, service, policy=policy, fail_open=True) as world:
+        answered = await ask(world)
+    assert answered.status_code == 200, answered.text
+    [rule] = answered.json()["schemagate"]["validation"]["rules"]
+    assert (rule["verdict"], rule["message"]) == ("failed_open", "bad_answer")
+
+
+PAY = {
+    "type": "function",
+    "function": {
+        "name": "pay",
+        "parameters": {
+            "type": "object",
+            "properties": {"amount": {"type": "integer"}},
+            "required": ["amount"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(("amount", "status"), [(5, 200), (500, 422)])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_rules_look_at_each_call_of_a_tool(
+    tmp_path: Path,
+    amount: int,
+    status: int,
+    stream: bool,  # noqa: FBT001 - a test's own table
+) -> None:
+    limit = {
+        "name": "limit",
+        "on": "call",
+        "cel": "call.name != 'pay' || call.arguments.amount <= 100",
+        "message": "more than 100 needs another role",
+    }
+    text = call_text("pay", f'{{"amount":{amount}}}', is_custom=False)
+    async with under(tmp_path, {"semantic": [ADDS_UP], "authorisation": [limit]}, text) as world:
+        body = chat(tools=[PAY], tool_choice="required", stream=stream)
+        answered = await world.client.post(CHAT, json=body)
+    if stream:
+        assert answered.status_code == 200
+        last = last_event(answered)
+    else:
+        assert answered.status_code == status, answered.text
+        last = answered.json()
+    said = "passed" if status == 200 else "failed"
+    assert results(last["schemagate"]) == [
+        ("adds-up", "semantic", "not_applicable"),
+        ("limit", "authorisation", said),
+    ]
+    assert (last.get("error") or {}).get("code") == (None if status == 200 else "output_not_authorised")
+    assert ("amount" in answered.text) == (status == 200)
+
+
+async def test_an_answer_that_failed_by_a_rule_is_given_again_for_its_key(tmp_path: Path) -> None:
+    node = NodeTwin(script=lambda _: says(WRONG))
+    async with under(tmp_path, {"semantic": [ADDS_UP]}, node=node) as world:
+        headers = {"Idempotency-Key": "one"}
+        first = await world.client.post(CHAT, json=strict(INVOICE), headers=headers)
+        again = await world.client.post(CHAT, json=strict(INVOICE), headers=headers)
+    assert error_of(first) == (422, "output_failed_validation")
+    assert again.content == first.content
+    assert len(node.requests) == 1
+
+
+async def test_rules_are_those_of_the_contract_that_answers(tmp_path: Path) -> None:
+    node = NodeTwin(script=lambda _: says(WRONG))
+    async with under(tmp_path, {}, node=node) as world:
+        for name in ("billing.invoice", "billing.note", "other"):
+            sent = {"name": name, "schema": INVOICE}
+            assert (await world.client.post("/v1/contracts", json=sent)).status_code == 201
+        for family, rule in (("billing.*", ADDS_UP), ("billing.invoice", NEVER | {"message": "another"})):
+            set_ = await world.client.put(f"{RULES}/{family}", json={"semantic": [rule]})
+            assert set_.status_code == 200, set_.text
+        asked = [
+            await world.client.post(CHAT, json=chat(contract=name))
+            for name in ("billing.invoice@1", "billing.note@1", "other@1")
+        ]
+        inline = await ask(world)
+    told = [[rule["name"] for rule in each.json()["schemagate"]["validation"]["rules"]] for each in asked]
+    assert told == [["adds-up", "never"], ["adds-up"], []]
+    assert [each.status_code for each in asked] == [422, 422, 200]
+    assert inline.status_code == 200
