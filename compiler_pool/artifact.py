@@ -1,6 +1,7 @@
 """The artifact: everything a node needs to decode under a contract, and everything a report says about it."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import NewType
 
@@ -32,14 +33,19 @@ class ArtifactAddress:
     @property
     def key(self) -> ArtifactKey:
         """SHA-256 over the parts, each preceded by its length, so that no two addresses can run together."""
-        digest = sha256()
-        for part in (
-            self.contract_digest, self.tokenizer_digest, self.engine, self.engine_version,
-            self.lowering_version, self.policy_digest, self.limits, self.tenant_partition,
-        ):  # fmt: skip
-            data = part.encode()
-            digest.update(len(data).to_bytes(4, "big") + data)
-        return ArtifactKey(digest.hexdigest())
+        return _key(self)
+
+
+@lru_cache(maxsize=4096)
+def _key(address: ArtifactAddress) -> ArtifactKey:
+    digest = sha256()
+    for part in (
+        address.contract_digest, address.tokenizer_digest, address.engine, address.engine_version,
+        address.lowering_version, address.policy_digest, address.limits, address.tenant_partition,
+    ):  # fmt: skip
+        data = part.encode()
+        digest.update(len(data).to_bytes(4, "big") + data)
+    return ArtifactKey(digest.hexdigest())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 
 from policy.text_bounds import UNBOUNDED, TextBounds
@@ -45,8 +46,13 @@ class EnforcementPolicy:
     @property
     def digest(self) -> str:
         """Part of an artifact's address: the same contract under another policy is another artifact."""
-        text = f"{int(self.allow_checked_after)};{self.unknown_keyword};{self.unknown_format}"
-        if self.bounds != UNBOUNDED:
-            # Without bounds the digest is the one that signatures of revisions were made over.
-            text += f";{self.bounds.spelling}"
-        return sha256(text.encode()).hexdigest()
+        return _digest(self)
+
+
+@lru_cache(maxsize=1024)
+def _digest(policy: EnforcementPolicy) -> str:
+    text = f"{int(policy.allow_checked_after)};{policy.unknown_keyword};{policy.unknown_format}"
+    if policy.bounds != UNBOUNDED:
+        # Without bounds the digest is the one that signatures of revisions were made over.
+        text += f";{policy.bounds.spelling}"
+    return sha256(text.encode()).hexdigest()

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from gateway.chat.envelope import chat_completion
 from gateway.chat.request import read_chat_request
@@ -33,6 +33,7 @@ async def create_chat_completion(request: Request) -> Response:
         if intent.stream:
             return EventStream(ChatEvents(services, intent, caller, record), services, record)
         outcomes = await whole_answer(services, intent, caller, record, request.receive)
-        return JSONResponse(chat_completion(outcomes, record).model_dump(by_alias=True))
+        text = chat_completion(outcomes, record).model_dump_json(by_alias=True)
+        return Response(text, media_type="application/json")
 
     return await generated_once(services, request, record, caller=caller, body=data, work=work)

@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from gateway import telemetry
+from gateway.__main__ import GatewayServer
 from gateway.__main__ import main as serve_gateway
 from gateway.stages import Stage
 from inference_node.protocol import NodeFault
@@ -247,9 +248,28 @@ def test_what_was_imported_is_not_looked_through_for_garbage_while_it_serves(
     monkeypatch.setenv("SCHEMAGATE_GATEWAY_DATABASE_URL", f"sqlite+aiosqlite:///{tmp_path / 'gateway.db'}")
     monkeypatch.setattr(uvicorn.Server, "run", lambda _: served.append(gc.get_freeze_count()))
     monkeypatch.setattr("gateway.__main__.made_from_settings", lambda make, prefix: make())
-    before = gc.get_freeze_count()
+    before, thresholds = gc.get_freeze_count(), gc.get_threshold()
     try:
         serve_gateway()
+        assert gc.get_threshold()[0] > thresholds[0]
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
     assert served[0] > before
+
+
+async def test_what_was_opened_at_the_start_is_not_looked_through_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[list[int]] = []
+
+    async def opening(_: uvicorn.Server, sockets: Any = None) -> None:
+        assert sockets is None
+        opened.extend([number] for number in range(10_000))
+
+    monkeypatch.setattr(uvicorn.Server, "startup", opening)
+    gc.freeze()
+    before = gc.get_freeze_count()
+    try:
+        await GatewayServer(uvicorn.Config("nothing")).startup()
+        assert gc.get_freeze_count() >= before + 10_000
+    finally:
+        gc.unfreeze()
