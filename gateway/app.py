@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 from fastapi import FastAPI
@@ -58,6 +58,7 @@ from gateway.routes import (
     serving_policy,
     signing_keys,
 )
+from gateway.routes import budgets as budgets_of_tenants
 from gateway.routes import rules as rules_of_tenants
 from gateway.routes.contracts import aliases, diff, explain, lifecycle, reading, registration, signatures
 from gateway.rules.wiring import open_rules
@@ -79,7 +80,7 @@ from registry.turns import Turns
 _RESOURCES = (
     *(chat, capabilities, responses, models, description, health),
     *(explain, registration, diff, reading, lifecycle, aliases, signatures),
-    *(promotions, signing_keys, registry_policy, serving_policy, rules_of_tenants, audit_chain),
+    *(promotions, signing_keys, registry_policy, serving_policy, rules_of_tenants, budgets_of_tenants, audit_chain),
     *(admin_tenants, admin_keys),
 )
 """In the order in which paths are tried."""
@@ -149,6 +150,8 @@ def create_app(settings: GatewaySettings, surroundings: Surroundings | None = No
 def _answer(request: Request, problem: Problem) -> JSONResponse:
     record = getattr(request.state, RECORD)
     assert isinstance(record, RequestRecord)
+    if problem.param == "messages":
+        problem = replace(problem, param=record.prompt_param)
     record.fail(problem)
     return problem_response(problem, record)
 
@@ -266,6 +269,7 @@ async def _open(
             validator=validator,
             comparisons=comparisons,
             ledger=budgets.ledger,
+            has_other_backends=bool(servers),
         ),
         metrics=metrics,
         tasks=tasks,

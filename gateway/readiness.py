@@ -34,6 +34,7 @@ class ReadinessProbe:
         validator: Validator,
         comparisons: ComparisonService | None = None,
         ledger: BudgetLedger | None = None,
+        has_other_backends: bool = False,
     ) -> None:
         self._store = store
         self._compiler = compiler
@@ -41,6 +42,7 @@ class ReadinessProbe:
         self._validator = validator
         self._comparisons = comparisons
         self._ledger = ledger
+        self._has_other_backends = has_other_backends
 
     async def check(self) -> Readiness:
         """The state now."""
@@ -54,9 +56,11 @@ class ReadinessProbe:
         down = [node for node in self._nodes.nodes if not node.is_live]
         # Anybody may ask: what the log says of a neighbour (addresses, exceptions) stays in the log.
         reasons = [f"node {number}: does not serve" for number, node in enumerate(self._nodes.nodes) if node in down]
-        (fatal if len(down) == len(self._nodes.nodes) else partial).extend(reasons)
+        # Backends that are not ours are not asked: a request finds out. What needs neither node nor compiler is served.
+        needed = partial if self._has_other_backends else fatal
+        (needed if len(down) == len(self._nodes.nodes) else partial).extend(reasons)
         if self._compiler.identity is None:
-            fatal.append("compiler pool: does not answer")
+            needed.append("compiler pool: does not answer")
         elif not self._compiler.is_live:
             partial.append("compiler pool: does not answer")
         else:

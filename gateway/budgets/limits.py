@@ -129,7 +129,7 @@ def read_stored(document: JsonValue) -> BudgetSent | None:
 
 def stored(sent: BudgetSent) -> JsonValue:
     """The document as it is kept: what is not said is not there, and money is text."""
-    document: dict[str, JsonValue] = sent.model_dump(mode="json", exclude_unset=True)
+    document: dict[str, JsonValue] = sent.model_dump(mode="json")
     return document
 
 

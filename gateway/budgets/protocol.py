@@ -5,7 +5,17 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StrictInt,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from gateway.protocol import Answered, Sent
 from policy.budget import MAX_AMOUNT, NANO_USD
@@ -40,7 +50,15 @@ Price = Annotated[
 ]
 
 
-class WindowSent(Sent):
+class _Said(Sent):
+    """Told as it was said: null is not the same as nothing."""
+
+    @model_serializer(mode="wrap")
+    def _said(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in serialize(self).items() if name in self.model_fields_set}
+
+
+class WindowSent(_Said):
     """The limits of one window. What is left out stays as it is without this document; null lifts it."""
 
     seconds: Annotated[StrictInt, Field(ge=1, le=MAX_SPAN_SECONDS)] | None = None
@@ -58,18 +76,19 @@ class WindowSent(Sent):
         return self
 
 
-class BudgetSent(Sent):
+class BudgetSent(_Said):
     """All that is set for one tenant, team or key."""
 
     windows: list[WindowSent] = Field(default_factory=list, max_length=MAX_WINDOWS)
     max_concurrent_requests: Count | None = None
     max_concurrent_streams: Count | None = None
 
-    @model_validator(mode="after")
-    def _different_periods(self) -> Self:
-        if len({(window.seconds, window.period) for window in self.windows}) != len(self.windows):
+    @field_validator("windows")
+    @classmethod
+    def _different_periods(cls, windows: list[WindowSent]) -> list[WindowSent]:
+        if len({(window.seconds, window.period) for window in windows}) != len(windows):
             raise ValueError("two windows have the same length")
-        return self
+        return windows
 
 
 class WindowState(Answered):
@@ -103,32 +122,28 @@ class LevelState(Answered):
     windows: list[WindowState]
 
 
-class UsageAnswer(Answered):
-    """A caller's own state at every level that is counted for it."""
+class BudgetUsageAnswer(Answered):
+    """A caller's own state at every level that is counted for it, the narrowest first."""
 
-    currency: str = "USD"
+    currency: str
     degraded: bool
+    """Whether the gateways' common ledger is gone, and these are the limits and the use of one gateway's share."""
     levels: list[LevelState]
 
 
 class BudgetAnswer(Answered):
-    """One level: its document, and what holds there. `version` is its ETag; 0: nothing is set."""
+    """One level: its document, what holds there and how it stands. `version` is its ETag; 0: nothing is set."""
 
     tenant: str
     level: str
     subject: str | None
     budget: BudgetSent
     state: LevelState
+    others: list[str] | None
+    """Of a tenant: the levels beneath it for which something is set, as `team:name` and `key:id`."""
     version: int
     changed_at: datetime | None
     changed_by: str | None
-
-
-class BudgetListAnswer(Answered):
-    """Every level of a tenant for which something is set."""
-
-    tenant: str
-    budgets: list[BudgetAnswer]
 
 
 class _Setting(BaseModel):

@@ -18,6 +18,7 @@ from gateway.admin.protocol import (
     TenantPatch,
     TenantSent,
 )
+from gateway.budgets.protocol import BudgetAnswer, BudgetSent, BudgetUsageAnswer
 from gateway.openapi.operation import JSON, Answer, Operation, Operations, Part, answers, reading, writing
 from gateway.openapi.protocol import Health, Ready
 from gateway.policies.protocol import ServingPolicyAnswer, ServingPolicySent
@@ -32,11 +33,11 @@ _ETAG: Final = ("ETag",)
 _PAGE: Final = ("cursor", "limit")
 
 
-def _leveled(path: str, sent: type, told: type) -> Operations:
-    """A document of a tenant and of each family of its contracts: read, replaced, forgotten."""
+def _leveled(path: str, sent: type, told: type, *, below: str = "/{family}") -> Operations:
+    """A document of a tenant and of each family of its contracts, or what is `below` it: read, replaced, forgotten."""
     return {
         (method, place): operation
-        for place in (path, path + "/{family}")
+        for place in (path, path + below)
         for method, operation in (
             ("GET", reading(_A, told, headers=_ETAG, named=True)),
             ("PUT", writing(_A, answers(told, headers=_ETAG), body=sent, required=False, headers=_MATCH)),
@@ -63,6 +64,8 @@ ADMINISTRATION: Final = Part(
         ("POST", _KEY + "/revoke"): writing(_A, answers(KeyMember), body=NothingSent, required=False),
         **_leveled(_TENANT + "/serving-policy", ServingPolicySent, ServingPolicyAnswer),
         **_leveled(_TENANT + "/rules", RuleSetSent, RuleSetAnswer),
+        **_leveled(_TENANT + "/budgets", BudgetSent, BudgetAnswer, below="/{level}/{subject}"),
+        ("GET", "/v1/usage"): reading(_A, BudgetUsageAnswer),
     },
 )
 
