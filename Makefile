@@ -14,7 +14,7 @@ export SCHEMAGATE_STATE_DIR ?= $(CURDIR)/.state
 export SCHEMAGATE_CORPORA ?= $(or $(abspath $(wildcard ../shared/corpora)),$(CURDIR)/.cache/corpora)
 SUITE := $(SCHEMAGATE_CORPORA)/json-schema-test-suite
 
-.PHONY: run test lint types imports check unit conform benchmark format clean
+.PHONY: run test test-extended lint types imports check unit conform benchmark format clean
 
 run: $(VENV)/.product
 	@exec $(BIN)/schemagate up $(UP_OPTIONS)
@@ -36,6 +36,10 @@ imports: $(VENV)/.developer
 unit: $(VENV)/.developer $(VENV)/clients $(SUITE)
 	@sh deploy/system_packages.sh
 	$(BIN)/pytest $(PYTEST_OPTIONS)
+
+# What takes minutes: the API against its own description.
+test-extended: $(VENV)/.developer
+	$(BIN)/python -m tests.extended.described_api --cases 5000
 
 format: $(VENV)/.developer
 	$(BIN)/ruff check --fix .

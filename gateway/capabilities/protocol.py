@@ -23,14 +23,16 @@ class ModelLimits(Answered):
 class ModelMember(Answered):
     """What this product says of a model beyond OpenAI's fields."""
 
-    tokenizer_digest: str
-    chat_template_digest: str | None = None
+    capability: Literal["grammar", "json_schema", "json_object", "none"]
+    """Who keeps a contract: our grammar; else what the backend claims to do, which is a downgrade, and needs leave."""
+    tokenizer_digest: str | None
+    """Null where nothing is compiled for the model."""
     engine: str
     engine_version: str
     context_tokens: int
     limits: ModelLimits
     contract_kinds: list[str]
-    """Kinds that are enforced while this model decodes; none where its backend has no grammar."""
+    """Kinds that are enforced while this model decodes; none where it decodes under no grammar of ours."""
     apis: list[str]
     streaming: bool
 

@@ -36,6 +36,7 @@ from gateway.nodes import ModelOffer
 from gateway.settings import GatewaySettings
 from policy.limits import GOVERNED, TENANT
 from policy.serving import ServingPolicy
+from policy.serving_plan import Capability
 from registry.contract import ContractKind
 from registry.dialects import Dialect
 
@@ -59,11 +60,13 @@ APIS: Final = (
 
 def model_card(offer: ModelOffer, policy: ServingPolicy) -> ModelCard:
     """One model, as this caller may use it."""
+    is_ours = offer.capability is Capability.GRAMMAR
     return ModelCard(
         id=offer.model,
         created=_CREATED,
         max_model_len=offer.context_tokens,
         schemagate=ModelMember(
+            capability=offer.capability.value,
             tokenizer_digest=offer.tokenizer_digest,
             engine=offer.engine,
             engine_version=offer.engine_version,
@@ -72,11 +75,11 @@ def model_card(offer: ModelOffer, policy: ServingPolicy) -> ModelCard:
                 context_tokens=offer.context_tokens,
                 max_completion_tokens=offer.context_tokens,
                 max_choices=_most("n") or 1,
-                max_top_logprobs=_most("top_logprobs"),
-                max_tools=_most("tools") if policy.allow_tools else None,
+                max_top_logprobs=_most("top_logprobs") if is_ours else None,
+                max_tools=TENANT.contract.max_tools if is_ours and policy.allow_tools else None,
                 max_stop_strings=MAX_STOP_STRINGS,
             ),
-            contract_kinds=[kind.value for kind in ContractKind],
+            contract_kinds=[kind.value for kind in ContractKind] if is_ours else [],
             apis=[api.name for api in APIS],
             streaming=policy.allow_streaming,
         ),

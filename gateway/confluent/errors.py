@@ -23,6 +23,7 @@ class Fault(StrEnum):
     COMPATIBILITY_NOT_CONFIGURED = "compatibility_not_configured"
     MODE_NOT_CONFIGURED = "mode_not_configured"
     NO_SUCH_PATH = "no_such_path"
+    NO_SUCH_METHOD = "no_such_method"
     NOT_ACCEPTABLE = "not_acceptable"
     SLOW_BODY = "slow_body"
     INCOMPATIBLE = "incompatible"
@@ -46,11 +47,15 @@ class Fault(StrEnum):
 
 
 class ConfluentError(Exception):
-    """One refusal. The message says what was wrong, where, and what to do."""
+    """One refusal. The message says what was wrong, where, and what to do.
 
-    def __init__(self, fault: Fault, message: str) -> None:
+    `allowed` are the methods of a path that was asked with another one.
+    """
+
+    def __init__(self, fault: Fault, message: str, *, allowed: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.fault = fault
+        self.allowed = allowed
 
 
 SHOWN_CHARACTERS = 128

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from gateway.confluent.call import admit, answer, confluent_router
 from gateway.confluent.errors import ConfluentError, Fault
+from gateway.route_table import allowed_methods, flat_routes
 
 router = confluent_router()
 
@@ -44,6 +45,11 @@ async def get_server_version(request: Request) -> Response:
 
 async def refuse_path(request: Request) -> Response:
     """Answer in the clients' shape, which the application's own answer has not."""
+    others = [route for route in flat_routes(request.app.routes) if route.endpoint is not refuse_path]
+    allowed = allowed_methods(others, request.scope)
+    if allowed:
+        message = f"This path has no {request.method}; it has {', '.join(allowed)}."
+        raise ConfluentError(Fault.NO_SUCH_METHOD, message, allowed=allowed)
     raise ConfluentError(Fault.NO_SUCH_PATH, f"There is no {request.method} at this path.")
 
 

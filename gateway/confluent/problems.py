@@ -68,6 +68,7 @@ ROWS: Final[Mapping[Fault, Row]] = {
     Fault.COMPATIBILITY_NOT_CONFIGURED: Row(status=404, code=40408),
     Fault.MODE_NOT_CONFIGURED: Row(status=404, code=40409),
     Fault.NO_SUCH_PATH: Row(status=404, code=404),
+    Fault.NO_SUCH_METHOD: Row(status=405, code=405),
     Fault.NOT_ACCEPTABLE: Row(status=406, code=406),
     # The stock client sends a 408, a 429 or a 5xx again; nothing else here.
     Fault.SLOW_BODY: Row(status=408, code=408),
@@ -103,6 +104,7 @@ class Refusal:
     fault: Fault
     message: str
     retry_seconds: float | None = None
+    allowed: tuple[str, ...] = ()
 
     @property
     def status(self) -> int:
@@ -121,14 +123,15 @@ class Refusal:
     def headers(self) -> dict[str, str]:
         """What goes with it."""
         challenge = {"WWW-Authenticate": 'Basic realm="schemagate"'} if self.fault is Fault.UNAUTHENTICATED else {}
-        return {**challenge, **retry_headers(self.retry_seconds)}
+        allow = {"Allow": ", ".join(self.allowed)} if self.allowed else {}
+        return {**challenge, **allow, **retry_headers(self.retry_seconds)}
 
 
 def refusal_of(error: ConfluentError | RegistryError | GatewayError) -> Refusal:
     """The answer to any error of ours. Total over the registry's tree; a test finds a leaf that has no row."""
     match error:
         case ConfluentError():
-            return Refusal(fault=error.fault, message=str(error))
+            return Refusal(fault=error.fault, message=str(error), allowed=error.allowed)
         case RegistryError():
             return _of_registry(error)
         case GatewayError():

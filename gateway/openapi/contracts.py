@@ -60,7 +60,7 @@ CONTRACTS: Final = Part(
         ("GET", "/v1/contracts"): reading(
             _C, ContractPage, query=("q", "team", "kind", "owner", "state", "include_retired", *_PAGE), named=True
         ),
-        ("GET", "/v1/contracts/{reference}"): reading(
+        ("GET", _NAME): reading(
             _C, ContractDetail | RevisionWithSource, query=("owner", "include_retired"), named=True
         ),
         ("PATCH", _NAME): writing(

@@ -1,12 +1,11 @@
 """The document, assembled: operations from tables, summaries from the routes, shapes from the wire types."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Final, Literal
 
-from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
@@ -21,6 +20,7 @@ from gateway.openapi.generation import GENERATION
 from gateway.openapi.operation import CONFLUENT, JSON, Answer, Operation, Part
 from gateway.openapi.parameters import ANSWER_HEADERS, CONFLUENT_QUERY, HEADERS, PATH, QUERY, STATES
 from gateway.openapi.protocol import Error
+from gateway.route_table import flat_routes
 
 PARTS: Final[tuple[Part, ...]] = (GENERATION, CONTRACTS, GOVERNANCE, ADMINISTRATION, SERVICE, CONFLUENT_PART)
 OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
@@ -38,11 +38,16 @@ _Mode = Literal["validation", "serialization"]
 def described_routes(routes: Iterable[object]) -> dict[tuple[str, str], APIRoute]:
     """The routes of an application that answer something, by method and path as the description writes it."""
     return {
-        (method, _CONVERTER.sub(r"{\1}", route.path)): route
-        for route in _flat(routes)
+        (method, _written(route.path)): route
+        for route in flat_routes(routes)
         if route.endpoint is not refuse_path
         for method in sorted(route.methods or ())
     }
+
+
+def _written(path: str) -> str:
+    # A reference stands where a name does, and OpenAPI has one name for one place.
+    return _CONVERTER.sub(r"{\1}", path).replace("{reference}", "{name}")
 
 
 def openapi_document(routes: Iterable[object]) -> dict[str, Any]:
@@ -72,15 +77,6 @@ def openapi_document(routes: Iterable[object]) -> dict[str, Any]:
             },
         },
     }
-
-
-def _flat(routes: Iterable[object]) -> Iterator[APIRoute]:
-    """An application keeps the routers that were included in it, each with its routes."""
-    for route in routes:
-        if isinstance(route, APIRoute):
-            yield route
-        elif isinstance(router := getattr(route, "original_router", None), APIRouter):
-            yield from _flat(router.routes)
 
 
 class _Shapes:

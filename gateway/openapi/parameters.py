@@ -60,6 +60,11 @@ HEADERS: Final[Mapping[str, dict[str, Any]]] = {
 }
 
 PATH: Final[Mapping[str, dict[str, Any]]] = {
+    "name": {
+        "type": "string",
+        "minLength": 1,
+        "description": "A contract's name; where one is read also a reference, such as `invoice@prod`, or a digest.",
+    },
     "number": {"type": "string", "pattern": "^[1-9][0-9]{0,8}$"},
     "promotion_id": {"type": "string", "pattern": "^prm_[0-9a-f]{32}$"},
     "schema_id": {"type": "string", "pattern": "^[1-9][0-9]{0,8}$"},

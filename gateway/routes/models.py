@@ -15,7 +15,7 @@ router = APIRouter()
 
 @router.get("/v1/models")
 async def list_models(request: Request) -> ModelList:
-    """Every model that a live node serves and the tenant's policy names."""
+    """Every model that a live node or another backend serves, and the tenant's policy allows."""
     offers, policy = await offered(request)
     return ModelList(data=[model_card(offer, policy) for offer in offers])
 
@@ -35,5 +35,5 @@ async def offered(request: Request, route: str = "models") -> tuple[list[ModelOf
     services, record = services_of(request), record_of(request, route)
     caller = await services.authenticate(request, record)
     policy = (await services.policies.of_tenant(caller.tenant)).of_contract(None)
-    offers = services.nodes.offers()
+    offers = services.offers.all()
     return [offer for offer in offers if policy.models is None or offer.model in policy.models], policy

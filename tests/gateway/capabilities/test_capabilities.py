@@ -5,6 +5,7 @@ from pathlib import Path
 
 import openai
 
+from compiler_pool.artifact import TokenizerDigest
 from gateway.capabilities.statement import capabilities, model_card
 from gateway.dialects.sent import READERS
 from gateway.dialects.spoken import SPOKEN
@@ -13,13 +14,18 @@ from gateway.validation.formats.table import FORMATS
 from policy.capability import LLGUIDANCE_1_9_1
 from policy.limits import TENANT, limit_names
 from policy.serving import ServingPolicy
+from policy.serving_plan import Capability
 from registry.contract import ContractKind
 from registry.dialects import Dialect
 from tests.gateway.serving import served_gateway
 from tests.gateway.twins import MODEL, NodeTwin, gateway_with, twin_settings
 
 OFFER = ModelOffer(
-    model="m", tokenizer_digest="sha256:" + "a" * 64, context_tokens=2048, engine="torch", engine_version="1"
+    model="m",
+    tokenizer_digest=TokenizerDigest("sha256:" + "a" * 64),
+    context_tokens=2048,
+    engine="torch",
+    engine_version="1",
 )
 SETTINGS = twin_settings(Path())
 
@@ -65,6 +71,15 @@ def test_a_model_has_the_fields_of_openai_and_the_context_under_vllms_name() -> 
     read = openai.types.Model.model_validate(card)
     assert (read.id, read.object, read.owned_by) == ("m", "model", "schemagate")
     assert card["max_model_len"] == 2048
+
+
+def test_a_model_without_a_grammar_of_ours_promises_no_kind_of_contract() -> None:
+    upstream = replace(OFFER, tokenizer_digest=None, capability=Capability.JSON_SCHEMA)
+    told = model_card(upstream, ServingPolicy()).schemagate
+    assert (told.capability, told.tokenizer_digest, told.contract_kinds) == ("json_schema", None, [])
+    assert (told.limits.max_tools, told.limits.max_top_logprobs) == (None, None)
+    ours = model_card(OFFER, ServingPolicy()).schemagate
+    assert (ours.limits.max_choices, ours.limits.max_top_logprobs, ours.limits.max_tools) == (8, 20, 128)
 
 
 async def test_capabilities_need_a_key_and_have_a_tag(tmp_path: Path) -> None:

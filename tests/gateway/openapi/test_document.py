@@ -94,6 +94,14 @@ async def test_the_description_needs_no_key(tmp_path: Path) -> None:
     assert response.json() == document()
 
 
+async def test_a_method_that_a_path_has_not_is_answered_with_those_that_it_has(tmp_path: Path) -> None:
+    async with gateway_with(tmp_path) as world:
+        response = await world.client.delete("/v1/contracts")
+        generating = await world.client.get("/v1/chat/completions")
+    assert (response.status_code, response.headers["allow"]) == (405, "GET, POST")
+    assert (generating.status_code, generating.headers["allow"]) == (405, "POST")
+
+
 def _references(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(value.get("$ref"), str):

@@ -1,0 +1,117 @@
+"""The API against its own description: thousands of requests that it allows, and thousands that it does not.
+
+A gateway over twins on localhost; the cases are made and judged by schemathesis, in a process of its own. No answer may
+be a failure of ours, and every answer has a status, a media type, headers and a body as they are described.
+
+    python -m tests.extended.described_api --cases 5000
+"""
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from gateway.openapi.document import OPERATIONS
+from inference_node.protocol import GenerateRequest
+from tests.gateway.serving import served_gateway
+from tests.gateway.twins import MODEL, NodeTwin, says
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "missing_required_header",
+    "unsupported_method",
+    "ignored_auth",
+)
+"""Which of the allowed requests are then refused for what they say is not a description's matter."""
+
+KNOWN = {"name": "invoice", "model": MODEL, "subject": "invoice", "tenant": "local"}
+
+
+def script(request: GenerateRequest) -> Any:
+    """An answer that fits some contracts and not others."""
+    if request.artifact_key is None:
+        return says("{}", end="end_of_sequence", accepting=None)
+    return says("{}")
+
+
+async def run(num_cases: int, *, seed: int, workers: int, report: Path, only: str | None) -> int:
+    """Run the cases; the exit status of schemathesis."""
+    limits = dict.fromkeys(
+        ("requests_per_minute", "tokens_per_minute", "compile_cpu_ms_per_minute", "unique_contracts_per_minute"), 10**9
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        async with served_gateway(Path(directory), node=NodeTwin(script=script), **limits) as (url, key):
+            await _prepare(url, key)
+            # Each of two modes makes so many for an operation at most; some operations have fewer to make.
+            each = math.ceil(num_cases / len(OPERATIONS))
+            command = [
+                str(Path(sys.executable).with_name("schemathesis")), "run", f"{url}/openapi.json",
+                "--header", f"Authorization: Bearer {key}",
+                "--checks", ",".join(CHECKS),
+                "--phases", "coverage,fuzzing",
+                "--max-examples", str(each),
+                "--seed", str(seed),
+                "--workers", str(workers),
+                "--continue-on-failure",
+                "--suppress-health-check", "all",
+                "--warnings", "off",
+                "--request-timeout", "30",
+                "--report", "json",
+                "--report-json-path", str(report.absolute()),
+                "--output-truncate", "true",
+                *(("--include-path-regex", only) if only else ()),
+            ]  # fmt: skip
+            environment = {
+                **os.environ,
+                "PYTHONPATH": str(Path.cwd()),
+                "SCHEMATHESIS_HOOKS": "tests.extended.described_hooks",
+            }
+            process = await asyncio.create_subprocess_exec(*command, env=environment, cwd=directory)
+            return await process.wait()
+
+
+async def _prepare(url: str, key: str) -> None:
+    """A contract that can be named, so that what lies behind a name is reached."""
+    async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
+        for schema in ({"type": "object"}, {"type": "object", "properties": {"a": {"type": "integer"}}}):
+            sent = {"name": KNOWN["name"], "schema": schema}
+            (await client.post("/v1/contracts", json=sent)).raise_for_status()
+        moved = await client.put(f"/v1/contracts/{KNOWN['name']}/aliases/prod", json={"revision": 1})
+        moved.raise_for_status()
+
+
+def main() -> int:
+    """From the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=5_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only")
+    parser.add_argument("--report", type=Path, default=Path("described_api.json"))
+    options = parser.parse_args()
+    status = asyncio.run(
+        run(options.cases, seed=options.seed, workers=options.workers, report=options.report, only=options.only)
+    )
+    print(json.dumps(summary(options.report)))
+    return status
+
+
+def summary(report: Path) -> dict[str, Any]:
+    """How many cases there were, and how many failures."""
+    told = json.loads(report.read_text())
+    return {name: told.get(name) for name in ("summary", "statistic", "totals") if name in told}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
