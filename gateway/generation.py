@@ -197,7 +197,8 @@ class Generation:
                 )
         elif ask and composition.taken is not None:
             with self._timer.time(Stage.VALIDATE):
-                verdict = await terms.judge.verdict_alone(composition.taken, text)
+                # Of what is given out, however it was read.
+                verdict = await terms.judge.verdict_alone(composition.taken, answer.content or "")
         rules: RulesVerdict | NotAsked = NotAsked()
         if isinstance(verdict, Valid):
             with self._timer.time(Stage.VALIDATE):

@@ -1,8 +1,8 @@
 """Settings of the gateway process, read once from the environment (prefix `SCHEMAGATE_GATEWAY_`)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gateway.auth.keys import MIN_PEPPER_CHARACTERS
@@ -36,7 +36,7 @@ class GatewaySettings(BaseSettings):
     pool_url: str = "http://127.0.0.1:8081"
     """The compiler pool."""
     node_urls: Annotated[tuple[str, ...], NoDecode] = ("http://127.0.0.1:8082",)
-    """Inference nodes, comma separated."""
+    """Inference nodes, comma separated; none where `openai_backends` names some."""
     openai_backends: Annotated[tuple[OpenAIBackendSettings, ...], NoDecode] = ()
     """Servers that speak OpenAI's API and decode under no grammar of ours (`gateway.backends.settings`): a JSON list,
     or the path of a file that holds one. A contract is refused there, unless a serving policy allows a downgrade."""
@@ -167,10 +167,14 @@ class GatewaySettings(BaseSettings):
 
     @field_validator("node_urls")
     @classmethod
-    def _some_node(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value:
-            raise ValueError("name at least one inference node")
+    def _plain_nodes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(url.rstrip("/") for url in value)
+
+    @model_validator(mode="after")
+    def _some_backend(self) -> Self:
+        if not self.node_urls and not self.openai_backends:
+            raise ValueError("name at least one inference node, or another backend")
+        return self
 
     @field_validator("webhook_origins")
     @classmethod
