@@ -33,7 +33,8 @@ class WorkerPool:
 
     `num_reserved` workers are out of any one partition's reach: with one, whatever a tenant sends, another tenant's
     job finds a worker that this tenant does not hold. A worker that a job has killed counts as held by the job's
-    partition until its replacement is ready.
+    partition until its replacement is ready. `refuses_hopeless`: a job that would wait far longer than it can is not
+    let into the line. Where jobs are shorter than the pauses of the service itself, that says nothing: let it be false.
     """
 
     def __init__(
@@ -45,12 +46,13 @@ class WorkerPool:
         max_queued: int,
         budget: ProcessBudget,
         num_reserved: int = 0,
+        refuses_hopeless: bool = True,
         start_seconds: float = START_SECONDS,
         on_death: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._entry, self._config, self._budget = entry, dict(config), budget
         self._num_workers, self._start_seconds, self._on_death = num_workers, start_seconds, on_death
-        self._max_held = max(1, num_workers - num_reserved)
+        self._max_held, self._refuses_hopeless = max(1, num_workers - num_reserved), refuses_hopeless
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
         self._line: FairQueue[WorkerProcess | None] = FairQueue(max_queued=max_queued, turned_away=None)
@@ -70,6 +72,7 @@ class WorkerPool:
         max_queued: int,
         budget: ProcessBudget,
         num_reserved: int = 0,
+        refuses_hopeless: bool = True,
         start_seconds: float = START_SECONDS,
         on_death: Callable[[str], None] = lambda _: None,
     ) -> Self:
@@ -79,7 +82,7 @@ class WorkerPool:
         """
         pool = cls(
             entry, config, num_workers=num_workers, max_queued=max_queued, budget=budget, num_reserved=num_reserved,
-            start_seconds=start_seconds, on_death=on_death,
+            refuses_hopeless=refuses_hopeless, start_seconds=start_seconds, on_death=on_death,
         )  # fmt: skip
         starts = [pool._new_worker() for _ in range(num_workers)]
         results = await asyncio.gather(*starts, return_exceptions=True)
@@ -200,6 +203,8 @@ class WorkerPool:
                 self._drain.emptied()
 
     def _is_hopeless(self, deadline: float, standing: Standing) -> bool:
+        if not self._refuses_hopeless:
+            return False
         now = time.monotonic()
         expected = self._drain.seconds_for(self._line.num_before(standing) + 1, at=now)
         return len(self._line) > 0 and expected is not None and expected > _HOPELESS * (deadline - now)

@@ -54,6 +54,8 @@ class ValidationService:
             config,
             num_workers=num_workers,
             max_queued=max_queued,
+            # A burst of requests keeps the event loop busy for longer than a hundred documents keep a judge.
+            refuses_hopeless=False,
             budget=_budget(seconds=1.0),
         )
         return cls(pool, limits)

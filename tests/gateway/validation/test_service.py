@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,7 +11,7 @@ import pytest_asyncio
 from gateway.validation.job import JudgeJob, pack_job
 from gateway.validation.judge import DocumentLimits
 from gateway.validation.service import ValidationService
-from gateway.validation.verdict import Invalid, Unjudged, UnjudgedReason, Valid
+from gateway.validation.verdict import Invalid, Unjudged, UnjudgedReason, Valid, Verdict
 
 PLENTY_SECONDS = 20.0
 
@@ -140,5 +141,22 @@ async def test_when_no_judge_is_free_there_is_no_verdict() -> None:
         assert isinstance(verdict, Unjudged)
         assert verdict.reason is UnjudgedReason.BUSY
         assert isinstance(await hostile, Unjudged)
+    finally:
+        await service.close()
+
+
+async def test_a_pause_of_the_gateway_itself_is_not_taken_for_slow_judges() -> None:
+    service = await ValidationService.start(num_workers=1, max_queued=512)
+
+    def asked(number: int) -> list["asyncio.Task[Verdict]"]:
+        judging = [service.validate("true", "sha256:1", b"1", seconds=PLENTY_SECONDS) for _ in range(number)]
+        return [asyncio.ensure_future(each) for each in judging]
+
+    try:
+        await asyncio.gather(*asked(50))
+        first = asked(100)
+        await asyncio.sleep(0)
+        time.sleep(0.3)  # noqa: ASYNC251 - the pause: a burst of requests, or a busy machine
+        assert set(await asyncio.gather(*first, *asked(100))) == {Valid()}
     finally:
         await service.close()
