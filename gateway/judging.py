@@ -44,6 +44,8 @@ class AnswerJudge:
         if not is_closed:
             message = "the text does not end where its structure does"
             verdict = Invalid(pointer="", keyword=bound.contract.kind.value, message=message)
+        if answer.content is None and answer.refusal is None and not answer.calls:
+            verdict = Invalid(pointer="", keyword=bound.contract.kind.value, message="the text says nothing")
         if composition.is_composed:
             if isinstance(verdict, Valid) and answer.content is not None and composition.answer is not None:
                 verdict = await self._judged(composition.answer, answer.content)

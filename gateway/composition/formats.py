@@ -16,8 +16,9 @@ from registry.contract import CanonicalContract, ContractKind, JsonValue
 Format = dict[str, JsonValue]
 
 ANY_TEXT: Final[Format] = {"type": "any_text"}
-MAX_REFUSAL_CHARACTERS: Final = 2_000
-"""A refusal is a few sentences; without a bound, a model that cannot end would use up the request's tokens."""
+MAX_REFUSAL_CHARACTERS: Final = 250
+"""A refusal is a sentence or two; without a bound, a model that cannot end would use up the request's tokens. As an
+expression the bound costs engine and judge next to nothing; as bounded free text it costs the engine's whole fuel."""
 
 
 def contract_format(contract: CanonicalContract) -> Format | None:
@@ -72,8 +73,8 @@ def either(alternatives: Sequence[Format]) -> Format:
 
 
 def refusal() -> Format:
-    """Words in which the model declines."""
-    words: Format = {**ANY_TEXT, "max_chars": MAX_REFUSAL_CHARACTERS}
+    """Words in which the model declines. There are some, and no `<` among them."""
+    words: Format = {"type": "regex", "pattern": f"[^<]{{1,{MAX_REFUSAL_CHARACTERS}}}"}
     return {"type": "tag", "begin": REFUSAL_BEGIN, "content": words, "end": REFUSAL_END}
 
 

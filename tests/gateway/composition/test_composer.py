@@ -153,7 +153,9 @@ async def test_a_refusal_is_a_branch_of_its_own() -> None:
     assert world.allows("<refusal>I can't help with that.</refusal>")
     assert world.allows('{"verdict":"I can\'t help <refusal>"}')
     assert not world.allows("<refusal>I can't")
-    assert not world.allows(f"<refusal>{'a' * 2001}</refusal>")
+    assert world.allows(f"<refusal>{'a' * 250}</refusal>")
+    assert not world.allows(f"<refusal>{'a' * 251}</refusal>")
+    assert not world.allows("<refusal></refusal>")
     assert not world.allows("I can't help with that.")
     assert not world.allows('<refusal>no</refusal>{"verdict":"ok"}')
 
