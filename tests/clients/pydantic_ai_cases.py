@@ -1,11 +1,12 @@
 """`pydantic-ai` agents: output by tool, by the server's own structured output, with tools of the agent's, streamed."""
 
 import asyncio
+import contextlib
 from typing import Annotated, Any, Literal
 
 from cases import API_KEY, BASE_URL, MODEL, run
 from pydantic import BaseModel, Field
-from pydantic_ai import Agent, NativeOutput, ToolOutput
+from pydantic_ai import Agent, NativeOutput, ToolOutput, UsageLimitExceeded, UsageLimits
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -54,7 +55,9 @@ def a_tool_of_the_agents_gets_arguments_that_fit() -> None:
         seen.append(millions)
         return "Lagos"
 
-    agent.run_sync("Name a city.")
+    # A small model may ask and ask: that the agent gave up says nothing of what it was given.
+    with contextlib.suppress(UsageLimitExceeded):
+        agent.run_sync("Name a city.", usage_limits=UsageLimits(request_limit=3))
     assert all(1 <= each <= 30 for each in seen)
 
 
