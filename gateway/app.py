@@ -95,8 +95,6 @@ class Surroundings:
     """What a gateway talks to, where it is not what the settings say: another transport, another validator …"""
 
     transport: httpx.AsyncBaseTransport | None = None
-    upstream_transport: httpx.AsyncBaseTransport | None = None
-    """To backends that are not ours."""
     validator: Validator | None = None
     ledger: BudgetLedger | None = None
     comparer: Comparer | None = None
@@ -191,7 +189,13 @@ async def _open(
         )
         stack.push_async_callback(streams.close)
     nodes = NodeDirectory([NodeClient(url, http, streams) for url in settings.node_urls])
-    upstream = await stack.enter_async_context(_upstream_client(settings, around.upstream_transport))
+    # Connections of their own: a slow backend keeps nobody from a node.
+    upstream = HttpConnections(
+        connect_seconds=settings.connect_seconds,
+        silence_seconds=settings.silence_seconds,
+        max_connections=settings.max_backend_connections,
+    )
+    stack.push_async_callback(upstream.close)
     servers = [OpenAIServer(each, upstream, metrics) for each in settings.openai_backends]
     offers = Offers(nodes, servers)
     compiler = Compiler(PoolClient(settings.pool_url, http))
@@ -290,16 +294,5 @@ def _http_client(settings: GatewaySettings, transport: httpx.AsyncBaseTransport 
             max_connections=settings.max_node_connections, max_keepalive_connections=settings.max_node_connections
         ),
         # Neighbours are reached directly, whatever proxy the environment names for the outside world.
-        trust_env=False,
-    )
-
-
-def _upstream_client(settings: GatewaySettings, transport: httpx.AsyncBaseTransport | None) -> httpx.AsyncClient:
-    # Connections of its own: a slow backend keeps nobody from a node.
-    most = settings.max_backend_connections
-    return httpx.AsyncClient(
-        transport=transport,
-        timeout=httpx.Timeout(settings.silence_seconds, connect=settings.connect_seconds),
-        limits=httpx.Limits(max_connections=most, max_keepalive_connections=most),
         trust_env=False,
     )

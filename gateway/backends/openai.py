@@ -5,10 +5,10 @@ Of a request only what this module spells goes there: no field of a caller's pas
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from http import HTTPStatus
 from typing import Final
 
-import httpx
 import structlog
 
 from gateway.backends.event_lines import BrokenStreamError, chunks
@@ -22,12 +22,14 @@ from gateway.backends.tally import Tally
 from gateway.budgets.meter import Meter
 from gateway.errors import UpstreamFault, UpstreamRefusedError
 from gateway.metrics import GatewayMetrics
+from inference_node.streaming_http import StreamBrokenError, StreamedAnswer, StreamingHttp
 
 _log = structlog.get_logger(__name__)
 
 _STREAM_TYPE: Final = "text/event-stream"
 _AGAIN: Final = frozenset({UpstreamFault.UNREACHABLE, UpstreamFault.FAILED, UpstreamFault.OVERLOADED})
 _PAUSE_SECONDS: Final = 0.2
+_DRAIN_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 1.0
 """A server that asks for more patience is not waited for: the caller is told."""
 
@@ -35,9 +37,9 @@ _MAX_PAUSE_SECONDS: Final = 1.0
 class OpenAIServer:
     """One server and the connections to it."""
 
-    def __init__(self, settings: OpenAIBackendSettings, http: httpx.AsyncClient, metrics: GatewayMetrics) -> None:
+    def __init__(self, settings: OpenAIBackendSettings, streams: StreamingHttp, metrics: GatewayMetrics) -> None:
         self.settings = settings
-        self._http = http
+        self._streams = streams
         self._requests = metrics.backend_requests
         self._url = f"{settings.base_url}/chat/completions"
 
@@ -76,22 +78,22 @@ class OpenAIServer:
         key = self._key()
         if key is not None:
             headers["authorization"] = f"Bearer {key}"
-        sent = self._http.stream("POST", self._url, content=body, headers=headers)
         try:
-            response = await stack.enter_async_context(sent)
-            if response.status_code != httpx.codes.OK or not _is_stream(response):
-                raise self._refused(response, await _fault_body(response))
-            rest = await stack.enter_async_context(aclosing(chunks(response.aiter_raw())))
+            answer = await stack.enter_async_context(self._streams.post(self._url, body, headers))
+            if answer.status != HTTPStatus.OK or not _is_stream(answer):
+                raise self._refused(answer, await _fault_body(answer))
+            stack.push_async_callback(_drain, answer)
+            rest = await stack.enter_async_context(aclosing(chunks(_pieces(answer))))
             first = await anext(rest, None)
-        except httpx.HTTPError as error:
-            raise self._failed(UpstreamFault.UNREACHABLE, why=type(error).__name__) from error
+        except StreamBrokenError as error:
+            raise self._failed(UpstreamFault.UNREACHABLE, why=error.reason) from error
         except BrokenStreamError as error:
             raise self._failed(UpstreamFault.UNREADABLE, why=error.reason) from error
         if first is None:
             raise self._failed(UpstreamFault.UNREADABLE, why="an empty stream")
         said = error_in(first)
         if said is not None:
-            raise self._failed(fault_of(response.status_code, said), why=said.code or said.type or "an error event")
+            raise self._failed(fault_of(answer.status, said), why=said.code or said.type or "an error event")
         return _after(first, rest)
 
     def _key(self) -> str | None:
@@ -103,14 +105,14 @@ class OpenAIServer:
             raise self._failed(UpstreamFault.CREDENTIALS, why="the key is not printable ASCII")
         return key
 
-    def _refused(self, response: httpx.Response, body: bytes) -> UpstreamRefusedError:
-        error, said = refusal(response.status_code, body, response.headers)
+    def _refused(self, answer: StreamedAnswer, body: bytes) -> UpstreamRefusedError:
+        error, said = refusal(answer.status, body, answer.headers)
         self._count(error.fault)
         _log.warning(
             "a backend refused",
             backend=self.settings.name,
             fault=error.fault,
-            status=response.status_code,
+            status=answer.status,
             code=said.code,
             type=said.type,
         )
@@ -131,18 +133,27 @@ async def _after(first: Chunk, rest: AsyncIterator[Chunk]) -> AsyncIterator[Chun
         yield chunk
 
 
-def _is_stream(response: httpx.Response) -> bool:
-    sent: str = response.headers.get("content-type", "")
-    return sent.partition(";")[0].strip().lower() == _STREAM_TYPE
+def _is_stream(answer: StreamedAnswer) -> bool:
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower() == _STREAM_TYPE
 
 
-async def _fault_body(response: httpx.Response) -> bytes:
+async def _pieces(answer: StreamedAnswer) -> AsyncIterator[bytes]:
+    while piece := await answer.read():
+        yield piece
+
+
+async def _fault_body(answer: StreamedAnswer) -> bytes:
     body = b""
-    async for piece in response.aiter_raw():
+    while len(body) <= MAX_FAULT_BYTES and (piece := await answer.read()):
         body += piece
-        if len(body) > MAX_FAULT_BYTES:
-            break
     return body
+
+
+async def _drain(answer: StreamedAnswer) -> None:
+    """Take the end of a body that is over but for its frame, so that the connection may be used again."""
+    with suppress(StreamBrokenError, TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            await answer.read()
 
 
 def _pause(error: UpstreamRefusedError, attempt: int) -> float | None:

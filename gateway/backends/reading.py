@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
-import httpx
 import structlog
 
 from gateway.backends.event_lines import BrokenStreamError
@@ -13,6 +12,7 @@ from gateway.backends.protocol import Chunk, ChunkChoice
 from gateway.backends.tally import Tally
 from inference_node.errors import NodeUnavailableError
 from inference_node.protocol import TokenEvent
+from inference_node.streaming_http import StreamBrokenError
 
 _log = structlog.get_logger(__name__)
 
@@ -49,10 +49,9 @@ async def read_answer(stream: AsyncIterator[Chunk], tally: Tally, name: str) -> 
     except _BrokenAnswerError as error:
         reading.end, message = "engine_failed", str(error)
         _log.warning("a backend's answer failed", backend=name, why=message)
-    except (httpx.HTTPError, BrokenStreamError) as error:
+    except (StreamBrokenError, BrokenStreamError) as error:
         if reading.end is None:
-            reason = error.reason if isinstance(error, BrokenStreamError) else type(error).__name__
-            raise NodeUnavailableError(base_url=name, reason=f"the stream broke off: {reason}") from error
+            raise NodeUnavailableError(base_url=name, reason=f"the stream broke off: {error.reason}") from error
     if reading.end is None:
         raise NodeUnavailableError(base_url=name, reason="the stream ended without a finish reason")
     yield UpstreamFinish(end=reading.end, usage=tally.close(), message=message)

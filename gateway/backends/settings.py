@@ -42,6 +42,8 @@ class OpenAIBackendSettings(BaseModel):
             url = httpx.URL(value)
         except httpx.InvalidURL:
             raise ValueError("it is not a URL") from None
+        if not value.isascii():
+            raise ValueError("write a host or path beyond ASCII in its encoded form")
         if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
             raise ValueError("it is `http://` or `https://`, a host and a path, without user, query and fragment")
         return value.rstrip("/")

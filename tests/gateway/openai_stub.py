@@ -72,7 +72,7 @@ def says(*texts: str, finish: str = "stop", counted: tuple[int, int] | None = (7
 
 @dataclass(slots=True, kw_only=True)
 class OpenAIStub:
-    """`script` decides; `requests` holds the bodies that came, `headers` what came with them."""
+    """`script` decides; `requests` holds the bodies that came, `headers` what came with them and from which port."""
 
     script: Script = lambda _: says("hello")
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -89,7 +89,8 @@ class OpenAIStub:
     async def _complete(self, request: Request) -> Response:
         body = json.loads(await request.body())
         self.requests.append(body)
-        self.headers.append(dict(request.headers))
+        peer = "" if request.client is None else str(request.client.port)
+        self.headers.append(dict(request.headers) | {"x-test-peer": peer})
         reply = self.script(body)
         if isinstance(reply, Refuses):
             content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 import pytest
 
 from gateway.backends.events import RefusalText, UpstreamEvent, UpstreamFinish, UpstreamRequest
@@ -15,6 +14,7 @@ from gateway.budgets.meter import Meter
 from gateway.errors import UpstreamFault, UpstreamRefusedError
 from gateway.metrics import GatewayMetrics
 from inference_node.errors import NodeUnavailableError
+from inference_node.http_connections import HttpConnections
 from inference_node.protocol import ChatMessage, Sampling, TokenEvent, ToolCallTurn
 from registry.parsing import parse_json
 from tests.gateway.openai_stub import CUT, DONE, OpenAIStub, Refuses, Reply, Streams, chunk, says, usage
@@ -36,9 +36,18 @@ def asked(**changes: Any) -> UpstreamRequest:
 
 @asynccontextmanager
 async def server_of(stub: OpenAIStub, **settings: Any) -> AsyncIterator[OpenAIServer]:
-    async with served(stub.app) as url, httpx.AsyncClient(timeout=10) as http:
+    async with served(stub.app) as url, connections() as streams:
         values: dict[str, Any] = {"name": "up", "base_url": f"{url}/v1", "api_key": KEY, "models": {"m": "upstream-m"}}
-        yield OpenAIServer(OpenAIBackendSettings(**(values | settings)), http, GatewayMetrics())
+        yield OpenAIServer(OpenAIBackendSettings(**(values | settings)), streams, GatewayMetrics())
+
+
+@asynccontextmanager
+async def connections() -> AsyncIterator[HttpConnections]:
+    streams = HttpConnections(connect_seconds=2, silence_seconds=10, max_connections=8)
+    try:
+        yield streams
+    finally:
+        await streams.close()
 
 
 async def answered(
@@ -302,11 +311,19 @@ async def test_a_full_backend_is_asked_again_when_it_says(headers: dict[str, str
     assert (error.fault, error.retry_after_seconds) == (UpstreamFault.OVERLOADED, seconds)
 
 
+async def test_a_connection_is_used_again() -> None:
+    stub = OpenAIStub()
+    async with server_of(stub) as server:
+        for _ in range(3):
+            await answered(server)
+    assert len({headers["x-test-peer"] for headers in stub.headers}) == 1
+
+
 async def test_a_server_that_is_not_there_is_unreachable() -> None:
-    async with httpx.AsyncClient(timeout=2) as http:
+    async with connections() as streams:
         settings = OpenAIBackendSettings(name="up", base_url="http://127.0.0.1:9/v1", models={"m": "m"}, max_attempts=1)
         with pytest.raises(UpstreamRefusedError) as caught:
-            await answered(OpenAIServer(settings, http, GatewayMetrics()))
+            await answered(OpenAIServer(settings, streams, GatewayMetrics()))
     assert caught.value.fault is UpstreamFault.UNREACHABLE
 
 
