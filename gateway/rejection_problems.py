@@ -6,7 +6,11 @@ from gateway.problem import Problem, dotted
 from gateway.problem_rows import INVALID, REJECTIONS
 from policy.rejection import Rejection
 
-_SCHEMA_PARAMS = ("response_format.json_schema.schema", "contract.schema", "schema", "definition")
+_SCHEMA_PARAMS = (
+    *("response_format.json_schema.schema", "response_format.schema", "response_format.value", "text.format.schema"),
+    *("contract.schema", "contract.definition", "schema", "definition"),
+    *("structured_outputs.json", "guided_json", "json_schema", "grammar.value"),
+)
 
 
 def rejected(rejections: tuple[Rejection, ...], *, param: str, in_body: bool) -> Problem:

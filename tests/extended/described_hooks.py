@@ -1,10 +1,31 @@
-"""Half of the requests speak of what is there: otherwise nearly all would end at a name that nobody has."""
+"""Many requests speak of what is there and ask for what can be done: otherwise nearly all would end at a name that
+nobody has, or at a schema that is none. Which do is decided by the lengths of what was made, so a seed tells all."""
 
 from typing import Any
 
 import schemathesis
 
 from tests.extended.described_api import KNOWN
+
+SCHEMA = {"type": "object"}
+CARRIED: tuple[tuple[str, Any], ...] = (
+    ("contract", "invoice@prod"),
+    ("contract", {"kind": "choice", "definition": ["{}", "x"]}),
+    ("response_format", {"type": "json_schema", "json_schema": {"name": "a", "schema": SCHEMA}}),
+    ("response_format", {"type": "json_object"}),
+    ("guided_json", SCHEMA),
+    ("structured_outputs", {"regex": "[{][}]"}),
+    ("grammar", 'root ::= "{}"'),
+)
+CARRIERS = frozenset(
+    {
+        *("contract", "response_format", "text", "structured_outputs", "guided_json", "guided_regex", "guided_choice"),
+        *("guided_grammar", "json_schema", "regex", "ebnf", "structural_tag", "grammar", "parameters"),
+        *("guided_decoding_backend", "guided_whitespace_pattern"),
+    }
+)
+SELDOM = frozenset({"tools", "tool_choice", "max_tokens", "stream_options", "functions", "function_call", "include"})
+"""Each is refused in most company."""
 
 
 @schemathesis.hook
@@ -15,10 +36,38 @@ def map_path_parameters(_context: schemathesis.HookContext, parameters: dict[str
 
 @schemathesis.hook
 def map_body(_context: schemathesis.HookContext, body: Any) -> Any:
-    """The model that is there, in place of every second one."""
-    if isinstance(body, dict) and isinstance(body.get("model"), str):
-        return body | {"model": _known("model", body["model"])}
+    """What can be done, in place of every second body."""
+    size = len(str(body))
+    if not isinstance(body, dict) or size % 2:
+        return body
+    if isinstance(body.get("model"), str) and ("messages" in body or "input" in body):
+        return _generation(body, size)
+    if isinstance(body.get("schemaType"), str):
+        return {"schema": '{"type": "object"}', "schemaType": "JSON"}
+    if isinstance(body.get("compatibility"), str) and len(body) == 1:
+        return {"compatibility": ("NONE", "BACKWARD", "FULL")[size % 3]}
+    if isinstance(body.get("name"), str) and body.keys() & {"kind", "schema", "definition"}:
+        rest = {name: value for name, value in body.items() if name not in {"definition", "dialect"}}
+        return rest | {"name": _contract_name(body["name"]), "kind": "json_schema", "schema": SCHEMA}
+    if body.keys() >= {"old", "new"}:
+        return {"old": "invoice@1", "new": {"schema": SCHEMA}}
+    if isinstance(body.get("revision"), int):
+        return body | {"revision": 1 + size % 4 // 2}
     return body
+
+
+def _generation(body: dict[str, Any], size: int) -> dict[str, Any]:
+    name, value = CARRIED[size // 2 % len(CARRIED)]
+    kept = {each: body[each] for each in body if each not in CARRIERS | SELDOM}
+    said: Any = {"input": "hi"} if "input" in body else {"messages": [{"role": "user", "content": "hi"}]}
+    if name == "response_format" and "input" in body:
+        name, value = "text", {"format": {"type": "json_object"}}
+    made: dict[str, Any] = kept | said | {"model": KNOWN["model"], name: value}
+    return made
+
+
+def _contract_name(name: str) -> str:
+    return name if name.isascii() and name.isalnum() and name.islower() else f"made-{len(name) % 7}"
 
 
 def _known(name: str, value: Any) -> Any:

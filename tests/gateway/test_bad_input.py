@@ -125,6 +125,26 @@ async def test_a_name_twice_inside_the_schema_is_placed_within_the_schema(tmp_pa
     assert (error["code"], error["pointer"]) == ("duplicate_name", "/properties/a")
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"guided_json": {"properties": {"a": True}}},
+        {"json_schema": {"properties": {"a": True}}},
+        {"structured_outputs": {"json": {"properties": {"a": True}}}},
+        {"contract": {"kind": "json_schema", "definition": {"properties": {"a": True}}}},
+        {"response_format": {"type": "json_object", "schema": {"properties": {"a": True}}}},
+    ],
+)
+async def test_a_name_twice_is_placed_within_the_schema_in_whatever_words_it_was_sent(
+    tmp_path: Path, fields: Any
+) -> None:
+    body = json.dumps(chat(**fields)).replace('"a": true', '"a": true, "a": false')
+    async with gateway_with(tmp_path) as world:
+        response = await world.client.post(CHAT, content=body.encode(), headers=JSON)
+    error = response.json()["error"]
+    assert (error["code"], error["pointer"]) == ("duplicate_name", "/properties/a")
+
+
 @pytest.mark.parametrize("field", ["gbnf", "lark", "schema", "guided_schema", "grammar_lazy", "output_format"])
 async def test_a_constraint_in_no_known_dialect_is_never_ignored(tmp_path: Path, field: str) -> None:
     async with gateway_with(tmp_path) as world:
