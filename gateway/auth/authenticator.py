@@ -57,8 +57,8 @@ class Caller:
     """Of a key, or of the subject of a token (`jwt_…`): the same after a rotation, and with every token."""
     partition: TenantPartition
     actor: Actor
-    scopes: frozenset[Scope] = frozenset()
-    """Where the credential may be used; without any, nowhere that takes one."""
+    scopes: frozenset[Scope] | None = frozenset()
+    """Where the credential may be used, nowhere by default; None: it names none, so its roles alone decide."""
 
 
 class Authenticator:
@@ -121,7 +121,7 @@ class Authenticator:
                 team=record.team,
                 key_id=record.key_id,
             ),
-            scopes=record.allowed_scopes,
+            scopes=record.scopes,
         )
 
     def forget(self, key_id: KeyId) -> None:

@@ -20,7 +20,12 @@ def sent_authorization(request: Request) -> str | None:
 
 
 def require_scope(caller: Caller, *, method: str, path: str) -> None:
-    """Raises `InsufficientScopeError` unless the caller's credentials may be used there."""
+    """Raises `InsufficientScopeError` where the caller's credentials have scopes and may not be used there.
+
+    Whose credentials have none is asked for roles by what answers, whose refusal says which role it takes.
+    """
+    if caller.scopes is None:
+        return
     wanted = wanted_scopes(method, path)
     if wanted and not wanted & caller.scopes:
         raise InsufficientScopeError(tuple(sorted(wanted)))

@@ -44,7 +44,7 @@ class KeyRecord:
     team: TeamName | None = None
     roles: frozenset[Role] = _CALLER_ONLY
     scopes: frozenset[Scope] | None = None
-    """None: those of the roles, whatever they will be."""
+    """None: the roles alone decide, whatever they will be."""
     rotated_at: datetime | None = None
     previous_digest: str | None = field(default=None, repr=False)
     previous_until: datetime | None = None
@@ -60,7 +60,7 @@ class KeyRecord:
 
     @property
     def allowed_scopes(self) -> frozenset[Scope]:
-        """Where the key may be used."""
+        """Where the key may be used, and its roles have something to do."""
         return scopes_of(self.roles) if self.scopes is None else self.scopes
 
     def is_live(self, now: datetime) -> bool:

@@ -11,7 +11,7 @@ from gateway.auth.oidc.token import TokenFault, TokenFaultError
 from gateway.auth.records import MAX_TENANT_CHARACTERS, MAX_TEXT_CHARACTERS
 from gateway.identifiers import KeyId
 from policy.roles import Role
-from policy.scopes import Scope, read_scopes, scopes_of
+from policy.scopes import Scope, read_scopes
 from registry.contract import JsonValue
 from registry.identifiers import PrincipalId, TeamName, TenantId
 from registry.naming import read_team
@@ -31,7 +31,8 @@ class Identity:
     principal: PrincipalId
     team: TeamName | None
     roles: frozenset[Role]
-    scopes: frozenset[Scope]
+    scopes: frozenset[Scope] | None
+    """None: tokens name none here."""
 
 
 def read_identity(claims: Mapping[str, JsonValue], settings: OidcSettings, *, now: float) -> Identity:
@@ -46,14 +47,13 @@ def read_identity(claims: Mapping[str, JsonValue], settings: OidcSettings, *, no
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= _MAX_SUBJECT_CHARACTERS:
         raise TokenFaultError(TokenFault.SUBJECT)
-    roles = _roles(_claim(claims, settings.roles_claim))
     return Identity(
         tenant=_tenant(_claim(claims, settings.tenant_claim)),
         key_id=token_key_id(settings.issuer, subject),
         principal=_principal(_claim(claims, settings.principal_claim)),
         team=_team(_claim(claims, settings.team_claim)),
-        roles=roles,
-        scopes=_scopes(claims, settings, roles),
+        roles=_roles(_claim(claims, settings.roles_claim)),
+        scopes=_scopes(claims, settings),
     )
 
 
@@ -131,9 +131,9 @@ def _roles(value: JsonValue) -> frozenset[Role]:
     return frozenset(_ROLES[name] for name in _names(value) if name in _ROLES)
 
 
-def _scopes(claims: Mapping[str, JsonValue], settings: OidcSettings, roles: frozenset[Role]) -> frozenset[Scope]:
+def _scopes(claims: Mapping[str, JsonValue], settings: OidcSettings) -> frozenset[Scope] | None:
     if not settings.scopes_claim:
-        return scopes_of(roles)
+        return None
     value = _claim(claims, settings.scopes_claim)
     return frozenset() if value is None else read_scopes(_names(value))
 

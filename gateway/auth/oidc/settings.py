@@ -54,7 +54,7 @@ class OidcSettings(BaseSettings):
     roles_claim: str = "roles"
     """A list, or words in a text. Missing in a token: `caller`; names that are no roles of ours give nothing."""
     scopes_claim: str = ""
-    """Likewise for scopes; empty: those of the roles. Named here and missing in a token: none."""
+    """Likewise for scopes; empty: the roles alone decide. Named here and missing in a token: no scope at all."""
 
     @property
     def is_enabled(self) -> bool:
