@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.services import SERVICES
+from gateway.validation.verdict import Unjudged, UnjudgedReason
 from tests.gateway.backends.world import SECRET, TITLED, UPSTREAM, asked, contracted, gateway_before, sent
 from tests.gateway.openai_stub import CUT, DONE, OpenAIStub, Refuses, Reply, Streams, chunk, says
 from tests.gateway.twins import MODEL, NodeTwin, PoolTwin, World, chat, until
@@ -405,3 +406,38 @@ async def test_the_requests_time_ends_an_answer_that_does_not(tmp_path: Path) ->
         answer = await sent(world, asked())
         assert (answer.status_code, answer.json()["error"]["reason"]) == (504, "deadline_passed")
         await until(lambda: stub.num_open == 0)
+
+
+async def test_an_operators_rules_hold_for_an_answer_that_no_grammar_enforced(tmp_path: Path) -> None:
+    rules = {"semantic": [{"name": "no-a", "cel": "object.title != 'A'", "message": "A is taken"}]}
+    stub = OpenAIStub(script=lambda _: says(VALID))
+    async with gateway_before(tmp_path, stub, policy={"downgrade": "validate"}) as world:
+        assert (await world.client.put("/v1/admin/tenants/local/rules", json=rules)).status_code == 200
+        answer = await sent(world, contracted())
+        assert (answer.status_code, answer.json()["schemagate"]["completion"]) == (422, "invalid")
+        assert answer.json()["error"]["rule"] == "no-a"
+
+
+async def test_every_attempt_is_reserved_before_the_first(tmp_path: Path) -> None:
+    stub = OpenAIStub(script=lambda _: says(VALID))
+    limits = {"backend": {"context_tokens": 400}, "tokens_per_minute": 900}
+    async with gateway_before(tmp_path, stub, policy={"downgrade": "repair", "max_repairs": 4}, **limits) as world:
+        refused = await sent(world, contracted())
+        assert (refused.status_code, stub.requests) == (429, [])
+        await world.client.put("/v1/admin/tenants/local/serving-policy", json={"downgrade": "validate"})
+        assert (await sent(world, contracted())).status_code == 200
+
+
+async def test_what_the_validator_cannot_judge_is_not_complete(tmp_path: Path) -> None:
+    class Silent:
+        num_ready = 1
+
+        async def validate(self, *_: Any, **__: Any) -> Unjudged:
+            return Unjudged(reason=UnjudgedReason.TIME, message="not in time")
+
+    stub = OpenAIStub(script=lambda _: says(VALID))
+    policy = {"downgrade": "repair", "max_repairs": 3}
+    async with gateway_before(tmp_path, stub, policy=policy, validator=Silent()) as world:
+        answer = await sent(world, contracted())
+        assert (answer.status_code, answer.json()["error"]["reason"]) == (503, "not_judged")
+    assert len(stub.requests) == 1  # there is no fault to tell the model of
