@@ -4,7 +4,7 @@ Compilation is finished before a request can occupy a node; a reservation is set
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,7 @@ from gateway.budgets.meter import Meter
 from gateway.compilers import Compiler
 from gateway.composition.composer import Allowed, Composer
 from gateway.composition.composition import Composition
+from gateway.deadline import Deadline
 from gateway.errors import ContractRefusedError, DeadlinePassedError, NoNodeError, ServingRefusedError
 from gateway.explain_request import ExplainIntent
 from gateway.generation import Generation, Terms
@@ -145,8 +146,13 @@ class Pipeline:
         request_id = record.request_id if index == 0 else f"{record.request_id}-{index}"
         async with AsyncExitStack() as stack:
             opening = self._opening(intent, terms, request_id, seed, timer)
-            sequence = await _before(terms.deadline, stack.enter_async_context(opening))
-            yield Generation(sequence, terms, index=index, seed=seed, timer=timer)
+            deadline = Deadline(terms.deadline)
+            stack.callback(deadline.over)
+            try:
+                sequence = await deadline.within(partial(stack.enter_async_context, opening))
+            except TimeoutError:
+                raise DeadlinePassedError from None
+            yield Generation(sequence, terms, index=index, seed=seed, timer=timer, deadline=deadline)
 
     def _opening(
         self, intent: GenerationIntent, terms: Terms, request_id: str, seed: int, timer: StageClock
@@ -229,12 +235,12 @@ class Pipeline:
     def _demand(
         self, intent: GenerationIntent, taken: TakenContract | None, offer: ModelOffer, granted: Granted
     ) -> RequestDemand:
-        attempts = 1 + granted.max_repairs
         return generation_demand(
             intent,
             _offers(intent),
+            num_attempts=1 + granted.max_repairs,
             # Another backend reads the prompt once for each choice.
-            num_attempts=attempts if offer.capability is Capability.GRAMMAR else attempts * intent.num_choices,
+            num_prompts=1 if offer.capability is Capability.GRAMMAR else intent.num_choices,
             context_tokens=offer.context_tokens,
             compile_cpu_ms=self._compile_cpu_ms(taken, offer),
             contract_digest=None if taken is None else taken.contract.digest,
@@ -268,11 +274,3 @@ def _offers(intent: GenerationIntent) -> list[ToolOffer]:
         )
         for tool in (() if intent.toolbox is None else intent.toolbox.tools)
     ]
-
-
-async def _before(deadline: float, opening: Awaitable[OpenSequence]) -> OpenSequence:
-    try:
-        async with asyncio.timeout_at(deadline):
-            return await opening
-    except TimeoutError:
-        raise DeadlinePassedError from None

@@ -25,13 +25,14 @@ def generation_demand(
     compile_cpu_ms: int,
     contract_digest: str | None,
     num_attempts: int = 1,
+    num_prompts: int = 1,
 ) -> RequestDemand:
     """What `intent` can use at most: a token stands for at least one byte of the prompt, and a choice never holds more
-    than the context."""
+    than the context. The prompt is read once for all choices, or `num_prompts` times."""
     choice = context_tokens if intent.max_tokens is None else min(context_tokens, intent.max_tokens)
     return RequestDemand(
         model=intent.model,
-        prompt_tokens=min(context_tokens, most_prompt_tokens(intent.messages, tools)),
+        prompt_tokens=min(context_tokens, most_prompt_tokens(intent.messages, tools)) * num_prompts,
         completion_tokens=choice * intent.num_choices,
         context_tokens=context_tokens * intent.num_choices,
         num_attempts=num_attempts,

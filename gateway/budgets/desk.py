@@ -36,7 +36,7 @@ class RequestDemand:
 
     model: str | None = None
     prompt_tokens: int = 0
-    """Of one prompt, however many choices are made from it."""
+    """As often as the prompt is read."""
     completion_tokens: int = 0
     """Of all choices together."""
     context_tokens: int = 0
