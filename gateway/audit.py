@@ -28,8 +28,9 @@ def write_audit(record: RequestRecord, *, status: int) -> None:
         downgrade=record.downgrade,
         reason=None if outcome is None else outcome.classified.reason,
         error_code=record.error_code,
+        num_choices=len(record.outcomes),
         prompt_tokens=None if outcome is None else outcome.usage.prompt_tokens,
-        completion_tokens=None if outcome is None else outcome.usage.completion_tokens,
+        completion_tokens=None if outcome is None else sum(each.usage.completion_tokens for each in record.outcomes),
         cost=None if record.cost is None else record.cost.members(),
         seconds=round(record.clock.elapsed_seconds, 6),
     )

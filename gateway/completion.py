@@ -104,6 +104,7 @@ def classify(
     is_claimed: bool = False,
     rules: RulesVerdict | NotAsked = _NO_WORD,
     must_authorise: bool = False,
+    is_closed: bool = True,
 ) -> Classified:
     """The class of an answer. Total: every combination has one, and what makes no sense is `backend_failed`.
 
@@ -111,7 +112,8 @@ def classify(
     `stands_alone` says that there was no grammar and that the serving policy lets the validator decide by itself, and
     `is_claimed` that the backend says it enforces contracts. A matcher that speaks all the same is a contradiction.
     `rules` is what the rules say of an object that is valid, and `must_authorise` that some of them decide who may have
-    it: then what did not get so far as to be asked about is nobody's.
+    it: then what did not get so far as to be asked about is nobody's. `is_closed` says whether text without a contract
+    ended where it can: a thought before it that never ends is cut, whoever ended it. (Of others, the verdict says so.)
     """
     decoded = _decoded(
         is_constrained=is_constrained,
@@ -121,8 +123,10 @@ def classify(
         stands_alone=stands_alone,
         is_claimed=is_claimed,
     )
-    if not is_constrained or decoded.reason is not None:
+    if decoded.reason is not None:
         return decoded
+    if not is_constrained:
+        return decoded if is_closed or decoded.completion is not CompletionClass.COMPLETE else _TRUNCATED
     if decoded.completion is CompletionClass.COMPLETE:
         return _REFUSED if is_refusal else _ruled(rules)
     return Classified(completion=decoded.completion, reason=Reason.WITHHELD) if must_authorise else decoded

@@ -14,7 +14,7 @@ from gateway.metrics import GatewayMetrics
 from gateway.problem_rows import REASONS
 from gateway.problems import internal_problem
 from gateway.record import RequestRecord
-from gateway.telemetry import record_end, record_outcome, request_span
+from gateway.telemetry import record_end, record_outcomes, request_span
 from gateway.validation.verdict import Invalid, Unjudged, Valid
 from registry.revision import RevisionState
 
@@ -64,8 +64,7 @@ class Observed:
                     await response(scope, receive, send_observed)
             finally:
                 status = status or HTTPStatus.INTERNAL_SERVER_ERROR
-                if record.outcome is not None:
-                    record_outcome(span, record.outcome)
+                record_outcomes(span, record.outcomes)
                 record_end(span, status=status, error_type=record.error_code)
                 self._count(record, status)
                 if record.route not in _PROBES:
@@ -94,15 +93,16 @@ class Observed:
             return
         cache = "none" if outcome.bound is None else outcome.bound.tier.value
         metrics.overhead_seconds.labels(cache=cache).observe(clock.overhead_seconds)
-        match outcome.verdict:
-            case Valid():
-                metrics.validations.labels(verdict="valid").inc()
-            case Invalid():
-                metrics.validations.labels(verdict="invalid").inc()
-            case Unjudged(reason=reason):
-                metrics.validations.labels(verdict=f"unjudged_{reason}").inc()
-            case NotAsked():
-                pass
+        for each in record.outcomes:
+            match each.verdict:
+                case Valid():
+                    metrics.validations.labels(verdict="valid").inc()
+                case Invalid():
+                    metrics.validations.labels(verdict="invalid").inc()
+                case Unjudged(reason=reason):
+                    metrics.validations.labels(verdict=f"unjudged_{reason}").inc()
+                case NotAsked():
+                    pass
 
 
 _PROBES = frozenset({"healthz", "readyz", "metrics"})

@@ -1,6 +1,7 @@
 """One OpenTelemetry span a request. Attribute names follow the GenAI conventions of the schema named here, and our
 own `schemagate.*`; both are mapped in this module only, because the conventions still move."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from http import HTTPStatus
 
@@ -8,7 +9,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
 from gateway.intent import GenerationIntent
-from gateway.outcome import Outcome
+from gateway.outcome import Outcome, deciding
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
 _tracer = trace.get_tracer("schemagate.gateway", schema_url=SCHEMA_URL)
@@ -43,15 +44,16 @@ def record_intent(intent: GenerationIntent) -> None:
         span.set_attribute("gen_ai.request.max_tokens", intent.max_tokens)
 
 
-def record_outcome(span: Span, outcome: Outcome) -> None:
-    """What became of it."""
-    if not span.is_recording():
+def record_outcomes(span: Span, outcomes: Sequence[Outcome]) -> None:
+    """What became of all choices; the class is the request's."""
+    if not span.is_recording() or not outcomes:
         return
+    outcome = deciding(outcomes)
     span.set_attributes(
         {
             "gen_ai.response.model": outcome.offer.model,
             "gen_ai.usage.input_tokens": outcome.usage.prompt_tokens,
-            "gen_ai.usage.output_tokens": outcome.usage.completion_tokens,
+            "gen_ai.usage.output_tokens": sum(each.usage.completion_tokens for each in outcomes),
             "schemagate.completion.class": str(outcome.classified.completion),
             "schemagate.stop_cause": outcome.end,
         }
@@ -60,8 +62,9 @@ def record_outcome(span: Span, outcome: Outcome) -> None:
         span.set_attribute("schemagate.tokenizer.digest", outcome.offer.tokenizer_digest)
     if outcome.downgrade is not None:
         span.set_attributes({"schemagate.downgrade": str(outcome.downgrade), "schemagate.repairs": outcome.num_repairs})
-    if outcome.finish_reason is not None:
-        span.set_attribute("gen_ai.response.finish_reasons", [outcome.finish_reason])
+    reasons = [each.finish_reason for each in outcomes if each.finish_reason is not None]
+    if reasons:
+        span.set_attribute("gen_ai.response.finish_reasons", reasons)
     if outcome.bound is not None:
         span.set_attributes(
             {

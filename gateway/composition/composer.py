@@ -53,6 +53,8 @@ class Composer:
             ContractRefusedError: a tool's contract is refused, or the whole is.
             InvalidRequestError: tools and contract cannot be had together.
         """
+        if toolbox is None and not allowed.thought and not (allowed.refusal and answer is not None):
+            return _as_it_stands(answer)
         tools = {} if toolbox is None else await self._taken_tools(toolbox)
         if toolbox is not None:
             only = _only_grammar(toolbox)
@@ -105,8 +107,6 @@ class Composer:
         )
         if not alternatives:
             return Composition(shape=shape)
-        if shape.is_plain:
-            return Composition(shape=shape, taken=answer, answer=answer)
         tree = either(alternatives)
         if shape.thought is not Thought.NEVER:
             tree = after_thought(
@@ -146,6 +146,12 @@ class Composer:
             parts=draft.parts,
             num_tools=draft.num_tools,
         )
+
+
+def _as_it_stands(answer: TakenContract | None) -> Composition:
+    if answer is None:
+        return Composition()
+    return Composition(shape=Shape(words=_words(answer, is_free=False)), taken=answer, answer=answer)
 
 
 def _words(answer: TakenContract | None, *, is_free: bool) -> Words:

@@ -197,3 +197,11 @@ def test_a_backend_that_claims_to_enforce_and_does_not_has_failed() -> None:
 
 def test_every_reason_has_a_row() -> None:
     assert set(REASONS) == set(Reason)
+
+
+def test_a_thought_that_never_ends_is_cut_though_the_model_ended_it() -> None:
+    for is_closed, expected in ((True, CompletionClass.COMPLETE), (False, CompletionClass.TRUNCATED)):
+        classified = classify(
+            is_constrained=False, end="end_of_sequence", accepting=None, verdict=NotAsked(), is_closed=is_closed
+        )
+        assert classified.completion is expected

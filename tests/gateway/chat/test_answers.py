@@ -362,3 +362,11 @@ async def test_a_fault_in_a_tool_is_told_by_its_place(tmp_path: Path) -> None:
         "tools[1].function.parameters.properties.a.type",
         "/properties/a/type",
     )
+
+
+async def test_a_thought_before_free_text_that_never_ends_is_cut(tmp_path: Path) -> None:
+    node = node_says("<think>and so on", end="end_of_sequence", accepting=None)
+    answer, choice, _ = await both(tmp_path, node, chat(reasoning_effort="low"))
+    assert choice["message"]["content"] is None
+    assert choice["message"]["reasoning"] == "and so on"
+    assert (answer["schemagate"]["completion"], choice["finish_reason"]) == ("truncated", "length")
