@@ -1,7 +1,8 @@
 """Stages 9 to 11 of one choice: take the node's events, read the answer in them, have it judged, say what it is."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -12,6 +13,7 @@ from gateway.completion import End, NotAsked, classify, needs_verdict
 from gateway.composition.composition import Composition
 from gateway.composition.shape import Thought
 from gateway.composition.splitter import Splitter
+from gateway.deadline import Deadline
 from gateway.judging import AnswerJudge
 from gateway.nodes import ModelOffer, OpenSequence
 from gateway.outcome import BoundContract, Composed, Downgraded, Outcome
@@ -49,13 +51,16 @@ class Terms:
 class Generation:
     """One choice that has begun. Calling order: `parts` to its end, then `outcome`."""
 
-    def __init__(self, sequence: OpenSequence, terms: Terms, *, index: int, seed: int, timer: StageClock) -> None:
+    def __init__(
+        self, sequence: OpenSequence, terms: Terms, *, index: int, seed: int, timer: StageClock, deadline: Deadline
+    ) -> None:
         self.index = index
         self.first_token_seconds: float | None = None
         self._sequence = sequence
         self._terms = terms
         self._seed = seed
         self._timer = timer
+        self._deadline = deadline
         self._splitter = Splitter(terms.composition.shape)
         self._answer = AnswerInParts(is_plain=terms.composition.shape.is_plain)
         self._texts: list[str] = []
@@ -109,8 +114,7 @@ class Generation:
 
     async def _next(self) -> GenerateEvent | UpstreamEvent | None:
         try:
-            async with asyncio.timeout_at(self._terms.deadline):
-                event = await anext(self._sequence.events, None)
+            event = await self._deadline.within(self._wait)
         except TimeoutError:
             self._end = "deadline_passed"
             return None
@@ -129,6 +133,9 @@ class Generation:
             case _:  # a second start, or an end without a finish: not a stream of this protocol
                 self._end = "node_lost"
         return event
+
+    def _wait(self) -> Awaitable[GenerateEvent | UpstreamEvent | None]:
+        return anext(self._sequence.events, None)
 
     def _said(self, event: GenerateEvent | UpstreamEvent | None) -> list[AnswerPart]:
         if not isinstance(event, TokenEvent | RefusalText):
@@ -201,8 +208,10 @@ class Generation:
                 verdict = await terms.judge.verdict_alone(composition.taken, answer.content or "")
         rules: RulesVerdict | NotAsked = NotAsked()
         if isinstance(verdict, Valid):
-            with self._timer.time(Stage.VALIDATE):
-                rules = await terms.rules.verdict(answer, composition.answer)
+            # A webhook may be slow, and one is asked for each call: past the request's time there is no verdict.
+            with self._timer.time(Stage.VALIDATE), suppress(TimeoutError):
+                async with asyncio.timeout_at(terms.deadline):
+                    rules = await terms.rules.verdict(answer, composition.answer)
         with self._timer.time(Stage.CLASSIFY):
             classified = classify(
                 is_constrained=is_constrained,

@@ -1,7 +1,7 @@
 """The caller's side of a node's protocol. Imports no engine, so that a gateway can use it without torch."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
 import httpx
@@ -28,6 +28,7 @@ _MAX_ANSWER_BYTES: Final = 1 << 20
 
 _GENERATE_HEADERS: Final = {"content-type": "application/json", "accept-encoding": "identity"}
 _EVENT: Final[TypeAdapter[GenerateEvent]] = TypeAdapter(GenerateEvent)
+_EVENTS: Final[TypeAdapter[list[GenerateEvent]]] = TypeAdapter(list[GenerateEvent])
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
@@ -89,25 +90,10 @@ class NodeClient:
             if not chunk:
                 raise self._unavailable("the stream ended without its finish event")
             *lines, pending = (pending + chunk).split(b"\n")
-            tokens: list[TokenEvent] = []
-            for line in lines:
-                try:
-                    event = self._event(line)
-                except NodeUnavailableError:
-                    if tokens:
-                        yield joined(tokens)
-                    raise
-                if isinstance(event, TokenEvent):
-                    tokens.append(event)
-                    continue
-                if tokens:
-                    yield joined(tokens)
-                    tokens = []
+            for event in self._pieces(lines):
                 yield event
                 if isinstance(event, Finish):
                     return
-            if tokens:
-                yield joined(tokens)
             if len(pending) > _MAX_EVENT_BYTES:
                 raise self._unavailable(f"an event is larger than {_MAX_EVENT_BYTES} bytes")
 
@@ -118,6 +104,35 @@ class NodeClient:
             if len(body) > _MAX_ANSWER_BYTES:
                 raise self._unavailable(f"an answer is larger than {_MAX_ANSWER_BYTES} bytes")
         return body
+
+    def _pieces(self, lines: list[bytes]) -> Iterator[GenerateEvent]:
+        """What the lines say, up to the first that says nothing; tokens that follow each other as one event."""
+        tokens: list[TokenEvent] = []
+        try:
+            for event in self._events_of(lines):
+                if isinstance(event, TokenEvent):
+                    tokens.append(event)
+                    continue
+                if tokens:
+                    yield joined(tokens)
+                    tokens = []
+                yield event
+        except NodeUnavailableError:
+            if tokens:
+                yield joined(tokens)
+            raise
+        if tokens:
+            yield joined(tokens)
+
+    def _events_of(self, lines: list[bytes]) -> Iterator[GenerateEvent]:
+        """The event of each line, until one is none."""
+        if len(lines) > 1:
+            # In one go, which costs half; where anything is wrong with it, line by line, to say with which.
+            with suppress(ValidationError):
+                events = _EVENTS.validate_json(b"[" + b",".join(lines) + b"]")
+                if len(events) == len(lines):
+                    return iter(events)
+        return map(self._event, lines)
 
     def _event(self, line: bytes) -> GenerateEvent:
         try:

@@ -1,10 +1,13 @@
+import json
 import socket
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 
 from inference_node.client import NodeClient
 from inference_node.errors import NodeUnavailableError
+from inference_node.protocol import Finish, Started, TokenEvent
 from tests.inference_node.service_worlds import client_of, collect, request
 
 
@@ -45,3 +48,56 @@ async def test_a_node_that_is_not_there_is_unavailable() -> None:
             await client.identity()
         with pytest.raises(NodeUnavailableError):
             await collect(client, request())
+
+
+def line(text: str) -> bytes:
+    event = {"event": "token", "text": text, "token_ids": [len(text)], "num_forced_tokens": 1, "accepting": False}
+    return json.dumps(event).encode() + b"\n"
+
+
+STARTED = b'{"event":"started","prompt_tokens":3}\n'
+FINISH = (
+    json.dumps(
+        {
+            "event": "finish",
+            "stop_cause": "grammar_end",
+            "accepting": True,
+            "usage": {"prompt_tokens": 3, "completion_tokens": 3, "forced_tokens": 3},
+            "timings": dict.fromkeys(("queue_seconds", "prefill_seconds", "decode_seconds", "mask_seconds"), 0.0),
+        }
+    ).encode()
+    + b"\n"
+)
+
+
+async def test_tokens_that_came_together_are_one_event_and_tokens_that_did_not_are_not() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield STARTED + line("a") + line("bc") + line("def")[:7]
+        yield line("def")[7:]
+        yield FINISH + b"what comes after the finish is not read"
+
+    async with httpx.AsyncClient(
+        transport=httpx.MockTransport(lambda _: httpx.Response(200, content=pieces()))
+    ) as http:
+        _, first, second, finish = await collect(NodeClient("http://node", http), request())
+    assert isinstance(first, TokenEvent)
+    assert (first.text, first.token_ids, first.num_forced_tokens, first.accepting) == ("abc", [1, 2], 2, False)
+    assert isinstance(second, TokenEvent)
+    assert (second.text, second.token_ids) == ("def", [3])
+    assert isinstance(finish, Finish)
+
+
+@pytest.mark.parametrize("bad", [b"not json\n", b"{}\n", b"\n", line("x").strip() + b"," + line("y"), b"],[\n"])
+async def test_what_came_before_a_line_that_is_none_is_still_given_out(bad: bytes) -> None:
+    content = STARTED + line("a") + line("b") + bad + FINISH
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=content))
+    async with (
+        httpx.AsyncClient(transport=transport) as http,
+        NodeClient("http://node", http).generate(request()) as events,
+    ):
+        assert isinstance(await anext(events), Started)
+        token = await anext(events)
+        assert isinstance(token, TokenEvent)
+        assert token.text == "ab"
+        with pytest.raises(NodeUnavailableError, match="unreadable event"):
+            await anext(events)
