@@ -223,6 +223,7 @@ class Generation:
                 must_authorise=terms.rules.must_authorise,
                 stands_alone=stands_alone,
                 is_claimed=terms.is_claimed,
+                is_closed=self._splitter.is_closed,
             )
         return Outcome(
             classified=classified,
