@@ -1,12 +1,16 @@
 """What a body of `POST /v1/responses` asks for."""
 
+import contextlib
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gateway.errors import InvalidRequestError
+from gateway.errors import ContractRefusedError, InvalidRequestError
 from gateway.intent import InlineContract, NamedContract
+from gateway.responses.fields import RESPONSES_FIELDS
 from gateway.responses.request import LOGPROBS, ResponsesIntent, read_responses_request
 from inference_node.protocol import ChatMessage
 from registry.contract import ContractKind, JsonValue
@@ -186,3 +190,29 @@ def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
 def test_input_and_model_are_required() -> None:
     assert refused({"input": "hi"}) == ("missing_parameter", "model")
     assert refused({"model": "m"}) == ("missing_parameter", "input")
+
+
+WORDS = st.sampled_from(
+    [
+        "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning",
+        "input_text", "output_text", "refusal", "function", "custom", "web_search", "grammar", "text", "json_schema",
+        "json_object", "allowed_tools", "auto", "required", "none", "user", "assistant", "x", "{}", "",
+    ]
+)  # fmt: skip
+MEMBERS = st.sampled_from(
+    [
+        "type", "role", "content", "text", "name", "call_id", "arguments", "output", "input", "format", "schema",
+        "parameters", "syntax", "definition", "mode", "tools", "effort", "summary", "strict", "status", "id", "async",
+    ]
+)  # fmt: skip
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.decimals(allow_nan=False, allow_infinity=False) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(MEMBERS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(RESPONSES_FIELDS.known)), VALUES, max_size=5), VALUES)
+def test_any_body_is_read_or_refused_by_a_typed_error(fields: dict[str, Any], value: Any) -> None:
+    with contextlib.suppress(InvalidRequestError, ContractRefusedError):
+        read_responses_request({"model": "m", "input": value} | fields)
