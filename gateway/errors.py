@@ -121,6 +121,7 @@ class UnauthenticatedError(RequestError):
         else:
             message = "the API key is malformed, unknown, revoked or expired"
         super().__init__(message)
+        self.is_missing = missing
 
 
 class TenantDisabledError(RequestError):

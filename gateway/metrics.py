@@ -127,6 +127,12 @@ class GatewayMetrics:
             "Answers that were complete under a contract.",
             registry=self.registry,
         )
+        self.authentication_refusals = Counter(
+            "schemagate_gateway_authentication_refusals_total",
+            "Requests whose credentials were not taken, by reason.",
+            ("reason",),
+            registry=self.registry,
+        )
         self.registry_refusals = Counter(
             "schemagate_gateway_registry_refusals_total",
             "What the registry did not do or give out, by error code.",

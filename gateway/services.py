@@ -6,13 +6,14 @@ from functools import partial
 from starlette.requests import Request
 
 from gateway.auth.authenticator import Authenticator, Caller, Schemes
-from gateway.auth.gate import require_scope, sent_authorization
+from gateway.auth.gate import refusal_reason, require_scope, sent_authorization
 from gateway.auth.key_desk import KeyDesk
 from gateway.auth.tenant_store import TenantStore
 from gateway.body import parse_body, read_body
 from gateway.budgets.desk import BudgetDesk, RequestDemand
 from gateway.comparisons import COMPARING_FOR
 from gateway.compilers import Compiler
+from gateway.errors import GatewayError
 from gateway.metrics import GatewayMetrics
 from gateway.nodes import NodeDirectory
 from gateway.observed import RECORD
@@ -68,9 +69,13 @@ class Services:
     ) -> Caller:
         """Stage 1. Before the body is read: who has no key, or none for this path, costs nothing more."""
         with record.clock.time(Stage.AUTHENTICATE):
-            caller = await self.authenticator.authenticate(sent_authorization(request), schemes=schemes)
-            record.caller = caller
-            require_scope(caller, method=request.method, path=request.scope["path"])
+            try:
+                caller = await self.authenticator.authenticate(sent_authorization(request), schemes=schemes)
+                record.caller = caller
+                require_scope(caller, method=request.method, path=request.scope["path"])
+            except GatewayError as error:
+                self.metrics.authentication_refusals.labels(reason=refusal_reason(error)).inc()
+                raise
         return caller
 
     async def admit(self, caller: Caller, record: RequestRecord) -> None:
