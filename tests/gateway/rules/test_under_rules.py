@@ -162,12 +162,19 @@ async def test_what_is_cut_short_of_authorisation_is_withheld(tmp_path: Path, st
 
 @asynccontextmanager
 async def with_webhook(
-    tmp_path: Path, service: Target, text: str = RIGHT, *, policy: dict[str, Any] | None = None, **members: Any
+    tmp_path: Path,
+    service: Target,
+    text: str = RIGHT,
+    *,
+    policy: dict[str, Any] | None = None,
+    request_seconds: float = 300.0,
+    **members: Any,
 ) -> AsyncIterator[World]:
     """A gateway that asks `service` about each answer."""
     webhook = {"name": "ledger", "kind": "semantic", "timeout_seconds": 5} | members
     async with serving(service) as url:
-        settings = {"webhook_origins": url, "webhook_secrets": {"local/ledger": [SECRET]}}
+        settings: dict[str, Any] = {"webhook_origins": url, "webhook_secrets": {"local/ledger": [SECRET]}}
+        settings["request_seconds"] = request_seconds
         rules = {"webhooks": [webhook | {"url": f"{url}/check"}]}
         async with under(tmp_path, rules, text, **settings) as world:
             if policy is not None:
@@ -302,3 +309,29 @@ async def test_rules_are_those_of_the_contract_that_answers(tmp_path: Path) -> N
     assert told == [["adds-up", "never"], ["adds-up"], []]
     assert [each.status_code for each in asked] == [422, 422, 200]
     assert inline.status_code == 200
+
+
+async def test_rules_end_with_the_requests_own_time(tmp_path: Path) -> None:
+    never = asyncio.Event()
+    service = Target(body=[never])
+    async with with_webhook(tmp_path, service, timeout_seconds=10, request_seconds=0.5) as world:
+        async with asyncio.timeout(8):
+            answered = await ask(world)
+        never.set()
+    assert error_of(answered) == (503, "backend_failed")
+    assert answered.json()["error"]["reason"] == "rule_not_judged"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_other_api_is_under_the_same_rules(tmp_path: Path, stream: bool) -> None:  # noqa: FBT001
+    answer_format = {"type": "json_schema", "name": "x", "strict": True, "schema": INVOICE}
+    body = {"model": "twin-135m", "input": "hi", "text": {"format": answer_format}, "stream": stream}
+    async with under(tmp_path, {"authorisation": [NEVER]}) as world:
+        forbidden = await world.client.post("/v1/responses", json=body)
+        assert (await world.client.put(RULES, json={"semantic": [ADDS_UP]})).status_code == 200
+        allowed = await world.client.post("/v1/responses", json=body)
+    assert "vat" not in forbidden.text.replace(json.dumps(INVOICE), "").partition('"delta"')[2]
+    assert "output_not_authorised" in forbidden.text or "response.failed" in forbidden.text
+    assert '"rule":"never"' in forbidden.text.replace(" ", "") or '"name":"never"' in forbidden.text.replace(" ", "")
+    assert '"name":"adds-up"' in allowed.text.replace(" ", "")
+    assert forbidden.status_code == (200 if stream else 422)
