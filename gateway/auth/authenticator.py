@@ -1,5 +1,6 @@
 """From an `Authorization` header to a caller, with a cache short enough that revocation bites within a second."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -84,6 +85,7 @@ class Authenticator:
             TenantStore(store.database), cache_seconds=self._cache_seconds, monotonic=monotonic
         )
         self._verified: OrderedDict[str, tuple[float, KeyRecord]] = OrderedDict()
+        self._locks: dict[str, asyncio.Lock] = {}
 
     async def authenticate(self, authorization: str | None, *, schemes: Schemes = Schemes.BEARER) -> Caller:
         """The caller of a header `Bearer sg_<id>_<secret>` or `Bearer <token>`, or of Basic credentials with a key
@@ -137,11 +139,27 @@ class Authenticator:
 
     async def _verify(self, key: ApiKey, now: datetime) -> KeyRecord | None:
         digest = self._pepper.digest(key)
-        asked_at = self._monotonic()
+        kept = self._fresh(digest)
+        if kept is None:
+            # One question for all that wait: at the turn of the second, all requests under a key come together.
+            lock = self._locks.setdefault(digest, asyncio.Lock())
+            try:
+                async with lock:
+                    kept = self._fresh(digest)
+                    if kept is None:
+                        return await self._ask(key, digest, now)
+            finally:
+                if not lock.locked():
+                    self._locks.pop(digest, None)
+        # The overlap of a rotation may have ended since the key was read.
+        return kept if self._accepts(kept, key, digest, now) else None
+
+    def _fresh(self, digest: str) -> KeyRecord | None:
         cached = self._verified.get(digest)
-        if cached is not None and asked_at < cached[0]:
-            # The overlap of a rotation may have ended since the key was read.
-            return cached[1] if self._accepts(cached[1], key, digest, now) else None
+        return None if cached is None or self._monotonic() >= cached[0] else cached[1]
+
+    async def _ask(self, key: ApiKey, digest: str, now: datetime) -> KeyRecord | None:
+        asked_at = self._monotonic()
         record = await self._store.find(key.key_id)
         matches = self._accepts(_NOBODY if record is None else record, key, digest, now)
         if record is None or not matches:

@@ -16,6 +16,7 @@ from gateway.auth.authenticator import Authenticator, Schemes
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT, make_bootstrap_key
 from gateway.auth.issue import issue_key
 from gateway.auth.keys import ApiKey, Pepper
+from gateway.auth.records import KeyRecord
 from gateway.auth.store import KeyStore
 from gateway.errors import UnauthenticatedError
 from gateway.identifiers import KeyId
@@ -244,3 +245,29 @@ def test_any_basic_credentials_are_a_key_or_none(credentials: str) -> None:
 def test_the_command_refuses_a_pepper_that_is_too_short(tmp_path: Path) -> None:
     environment = {"SCHEMAGATE_GATEWAY_DATABASE_URL": url(tmp_path), "SCHEMAGATE_GATEWAY_KEY_PEPPER": "x"}
     assert CliRunner().invoke(key_command, ["create", "acme"], env=environment).exit_code == 2
+
+
+async def test_requests_under_one_key_that_come_together_ask_the_database_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = ApiKey.read(await make_bootstrap_key(database_url=url(tmp_path), pepper=PEPPER))
+    assert key is not None
+    store = await KeyStore.open(url(tmp_path))
+    asked: list[KeyId] = []
+    find = KeyStore.find
+
+    async def counting(self: KeyStore, key_id: KeyId) -> KeyRecord | None:
+        asked.append(key_id)
+        return await find(self, key_id)
+
+    monkeypatch.setattr(KeyStore, "find", counting)
+    try:
+        authenticator = Authenticator(store, Pepper(PEPPER))
+        wrong = ApiKey(key_id=key.key_id, secret="x" * 43)
+        callers = [authenticator.authenticate(f"Bearer {each.text}") for each in (key, wrong) * 20]
+        answers = await asyncio.gather(*callers, return_exceptions=True)
+        assert [isinstance(each, UnauthenticatedError) for each in answers] == [False, True] * 20
+        # A wrong secret never waits for a right one, and is never remembered.
+        assert len(asked) == 1 + 20
+    finally:
+        await store.close()
