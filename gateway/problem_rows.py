@@ -30,6 +30,7 @@ REJECTIONS: Mapping[RejectionCode, int] = {
     RejectionCode.INVALID_ENCODING: 400,
     RejectionCode.LIMIT_EXCEEDED: 400,
     RejectionCode.INVALID_SCHEMA: 400,
+    RejectionCode.INVALID_GRAMMAR: 400,
     RejectionCode.UNKNOWN_KEYWORD: 400,
     RejectionCode.UNKNOWN_FORMAT: 400,
     RejectionCode.RESERVED_KEYWORD: 400,

@@ -16,6 +16,8 @@ class RejectionCode(StrEnum):
     LIMIT_EXCEEDED = "limit_exceeded"
     # The contract
     INVALID_SCHEMA = "invalid_schema"
+    INVALID_GRAMMAR = "invalid_grammar"
+    """A text that is no Lark or no GBNF; the message has line and column."""
     UNKNOWN_KEYWORD = "unknown_keyword"
     UNKNOWN_FORMAT = "unknown_format"
     RESERVED_KEYWORD = "reserved_keyword"

@@ -131,7 +131,7 @@ class GbnfParser:
             found = read_class(body)
         except CharacterError as fault:
             where = place(self._text, token.at + 1 + fault.offset)
-            refuse(RejectionCode.INVALID_SCHEMA, f"In this {token.kind} {fault.reason} (at {where}).")
+            refuse(RejectionCode.INVALID_GRAMMAR, f"In this {token.kind} {fault.reason} (at {where}).")
         low, high = found.ranges[0]
         is_single = low == high and len(found.ranges) == 1 and not found.negated
         return Literal(text=chr(low)) if is_single else Expression(node=found)
@@ -222,7 +222,7 @@ class GbnfParser:
     def _fail(self, message: str) -> NoReturn:
         token = self._peek()
         what = {"end": "the end of the text", "newline": "the end of the line"}.get(token.kind, shown(token.text))
-        refuse(RejectionCode.INVALID_SCHEMA, f"{message} (at {place(self._text, token.at)}, before {what}).")
+        refuse(RejectionCode.INVALID_GRAMMAR, f"{message} (at {place(self._text, token.at)}, before {what}).")
 
 
 def _append(items: list[Item], item: Item) -> None:

@@ -54,4 +54,4 @@ def _refuse(text: str, at: int) -> NoReturn:
         "\ufeff": "The text starts with a byte-order mark",
         "\x00": "A null character ends the text for llama.cpp",
     }.get(text[at], f"No token of a GBNF grammar starts with {shown(text[at])}")
-    refuse(RejectionCode.INVALID_SCHEMA, f"{what} (at {place(text, at)}).")
+    refuse(RejectionCode.INVALID_GRAMMAR, f"{what} (at {place(text, at)}).")

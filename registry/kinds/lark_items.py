@@ -115,7 +115,7 @@ class LarkItems:
     def _repetition(self, item: Item, minimum: int, maximum: int | None, *, at: int) -> Item:
         if maximum == 0 or (maximum is not None and maximum < minimum):
             message = f"The bounds of the repetition at {self._stream.place(at)} allow nothing, or only nothing."
-            refuse(RejectionCode.INVALID_SCHEMA, message)
+            refuse(RejectionCode.INVALID_GRAMMAR, message)
         inner = _unwrapped(item)
         found = Repetition(item=inner, minimum=minimum, maximum=maximum)
         self._parts.check("max_grammar_repeat_product", repeat_product(found), "The product of repeats")
@@ -158,7 +158,7 @@ class LarkItems:
     def _range(self, token: LarkToken, low: str, high: str) -> Item:
         if len(low) != 1 or len(high) != 1 or low > high:
             message = f"The range at {self._where(token)} needs two single characters in their order."
-            refuse(RejectionCode.INVALID_SCHEMA, message)
+            refuse(RejectionCode.INVALID_GRAMMAR, message)
         return Expression(node=Characters(ranges=((ord(low), ord(high)),)))
 
     def _expression(self, token: LarkToken) -> Item:
@@ -182,7 +182,7 @@ class LarkItems:
         token = stream.next()
         if token.text[0] in "!?":
             message = f"{shown(token.text)} at {self._where(token)} is no name; put a blank after `?`."
-            refuse(RejectionCode.INVALID_SCHEMA, message)
+            refuse(RejectionCode.INVALID_GRAMMAR, message)
         if stream.is_sign("{") and not (stream.peek_second().kind == "number" or stream.peek_second().text == ","):
             self._unsupported(token, "template", "rules with parameters in braces are not supported")
         argument = read_argument(stream) if stream.take_sign("::") else None
@@ -221,7 +221,7 @@ class LarkItems:
         pieces = [value] if keyword == "substring_words" else chunks
         if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
             message = f"`%regex` at {self._where(token)}: `{keyword}` is a string, or a list of strings for chunks."
-            refuse(RejectionCode.INVALID_SCHEMA, message, keyword="%regex")
+            refuse(RejectionCode.INVALID_GRAMMAR, message, keyword="%regex")
         size = sum(len(str(piece).encode()) for piece in pieces)
         self._check("max_literal_bytes", size, "The text of `%regex`", token)
         if keyword == "substring_words":

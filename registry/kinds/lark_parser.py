@@ -148,7 +148,7 @@ class LarkParser:
         if not name.lstrip("_")[:1].isupper():
             where = self._stream.place(token.at)
             message = f"{shown(name)} is a rule's name; an imported terminal has an upper-case one (at {where})."
-            refuse(RejectionCode.INVALID_SCHEMA, message, keyword="%import")
+            refuse(RejectionCode.INVALID_GRAMMAR, message, keyword="%import")
         expression = Expression(node=parse_rust_pattern(COMMON_TERMINALS[path[1]])[0])
         alternatives = (Alternative(conjuncts=((expression,),)),)
         self._define(Definition(name=name, position=token.at, alternatives=alternatives, is_terminal=True))

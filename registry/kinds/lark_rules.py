@@ -114,7 +114,7 @@ class LarkRules:
         return place(self._text, at)
 
     def _fail(self, at: int, message: str, name: str) -> NoReturn:
-        refuse(RejectionCode.INVALID_SCHEMA, f"{message} (at {self._place(at)}).", keyword=name)
+        refuse(RejectionCode.INVALID_GRAMMAR, f"{message} (at {self._place(at)}).", keyword=name)
 
 
 def _in_context(alternatives: tuple[Alternative, ...], *, is_regular: bool) -> Iterator[tuple[Item, bool]]:

@@ -112,4 +112,4 @@ class LarkStream:
         """Refuse the text at the next token."""
         token = self.peek()
         what = {"end": "the end of the text", "newline": "the end of the line"}.get(token.kind, shown(token.text))
-        refuse(RejectionCode.INVALID_SCHEMA, f"{message} (at {self.place(token.at)}, before {what}).")
+        refuse(RejectionCode.INVALID_GRAMMAR, f"{message} (at {self.place(token.at)}, before {what}).")

@@ -73,7 +73,7 @@ def _skip_blanks(text: str, at: int) -> int:
 def _json_end(text: str, start: int, directive: str) -> int:
     if not text.startswith("{", start):
         message = f"`{directive}` is followed by a JSON object (at {place(text, start)})."
-        refuse(RejectionCode.INVALID_SCHEMA, message, keyword=directive)
+        refuse(RejectionCode.INVALID_GRAMMAR, message, keyword=directive)
     depth = 0
     for piece in _JSON_PIECE.finditer(text, start):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(piece[0], 0)
@@ -90,4 +90,4 @@ def _refuse(text: str, at: int) -> NoReturn:
         "'": "Strings stand in double quotes",
         "\ufeff": "The text starts with a byte-order mark",
     }.get(text[at], f"No token of a Lark grammar starts with {shown(text[at])}")
-    refuse(RejectionCode.INVALID_SCHEMA, f"{what} (at {place(text, at)}).")
+    refuse(RejectionCode.INVALID_GRAMMAR, f"{what} (at {place(text, at)}).")

@@ -167,4 +167,4 @@ class _Tokens:
 
 
 def _fail(message: str) -> NoReturn:
-    refuse(RejectionCode.INVALID_SCHEMA, f"In a parameter: {message}.")
+    refuse(RejectionCode.INVALID_GRAMMAR, f"In a parameter: {message}.")
