@@ -19,7 +19,7 @@ SECONDS = 300
 
 
 @pytest.mark.skipif(not PYTHON.exists(), reason="the clients' environment is not there; `make .venv/clients` makes it")
-@pytest.mark.parametrize("framework", ["langchain", "instructor", "pydantic_ai"])
+@pytest.mark.parametrize("framework", ["langchain", "instructor", "pydantic_ai", "responses"])
 def test_every_case_of_a_framework_passes(framework: str, product: Product) -> None:
     models = httpx.get(f"{product.gateway_url}/v1/models", headers=product.headers).json()
     finished = subprocess.run(
