@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,8 +37,9 @@ class RunningGateway:
         self.process.wait()
 
 
-def start_gateway(database_url: str, log_dir: Path) -> RunningGateway:
-    """Start one and wait until it answers. Pool and node are at addresses where nobody listens."""
+def start_gateway(database_url: str, log_dir: Path, settings: Mapping[str, str] | None = None) -> RunningGateway:
+    """Start one and wait until it answers. Pool and node are at addresses where nobody listens, unless `settings`
+    (without their prefix) say otherwise."""
     port, nobody = free_ports(2)
     environment = {
         **os.environ,
@@ -48,6 +49,7 @@ def start_gateway(database_url: str, log_dir: Path) -> RunningGateway:
         "SCHEMAGATE_GATEWAY_POOL_URL": f"http://127.0.0.1:{nobody}",
         "SCHEMAGATE_GATEWAY_NODE_URLS": f"http://127.0.0.1:{nobody}",
         "SCHEMAGATE_GATEWAY_NUM_VALIDATORS": "1",
+        **{f"SCHEMAGATE_GATEWAY_{name}": value for name, value in (settings or {}).items()},
     }
     with (log_dir / f"gateway-{port}.log").open("ab") as log:
         process = subprocess.Popen([sys.executable, "-m", "gateway"], stdout=log, stderr=log, env=environment)
@@ -65,9 +67,11 @@ def start_gateway(database_url: str, log_dir: Path) -> RunningGateway:
 
 
 @contextmanager
-def running_gateway(database_url: str, log_dir: Path) -> Iterator[RunningGateway]:
+def running_gateway(
+    database_url: str, log_dir: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[RunningGateway]:
     """A gateway for the length of a block."""
-    gateway = start_gateway(database_url, log_dir)
+    gateway = start_gateway(database_url, log_dir, settings)
     try:
         yield gateway
     finally:
