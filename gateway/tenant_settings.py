@@ -22,6 +22,7 @@ class TenantSettings:
         self._monotonic = monotonic
         self._kept: OrderedDict[tuple[TenantId, Topic], tuple[float, Mapping[str, Setting]]] = OrderedDict()
         self._locks: dict[tuple[TenantId, Topic], asyncio.Lock] = {}
+        self._num_changes = 0
 
     async def of_tenant(self, tenant: TenantId, topic: Topic) -> Mapping[str, Setting]:
         """All documents of the topic, by subject.
@@ -39,8 +40,11 @@ class TenantSettings:
             async with lock:
                 kept = self._fresh(address)
                 if kept is None:
+                    # Its age begins with the question; and what was changed here meanwhile, it may not know.
+                    until, num_changes = self._monotonic() + MAX_AGE_SECONDS, self._num_changes
                     kept = await self.store.of_tenant(tenant, topic)
-                    self._keep(address, kept)
+                    if num_changes == self._num_changes:
+                        self._keep(address, kept, until)
                 return kept
         finally:
             if not lock.locked():
@@ -48,14 +52,15 @@ class TenantSettings:
 
     def forget(self, tenant: TenantId, topic: Topic) -> None:
         """The document was changed here: the next question is asked anew."""
+        self._num_changes += 1
         self._kept.pop((tenant, topic), None)
 
     def _fresh(self, address: tuple[TenantId, Topic]) -> Mapping[str, Setting] | None:
         kept = self._kept.get(address)
         return None if kept is None or self._monotonic() >= kept[0] else kept[1]
 
-    def _keep(self, address: tuple[TenantId, Topic], documents: Mapping[str, Setting]) -> None:
-        self._kept[address] = (self._monotonic() + MAX_AGE_SECONDS, documents)
+    def _keep(self, address: tuple[TenantId, Topic], documents: Mapping[str, Setting], until: float) -> None:
+        self._kept[address] = (until, documents)
         self._kept.move_to_end(address)
         while len(self._kept) > _MAX_KEPT:
             self._kept.popitem(last=False)
