@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from gateway.stages import Stage
-from policy.prices import Cost
+from policy.budget import Budget
+from policy.prices import PARTS, Cost
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
@@ -95,6 +96,8 @@ class GatewayMetrics:
             ("budget",),
             registry=self.registry,
         )
+        for budget in Budget:  # all of them from the start: what has not happened is 0, not unknown
+            self.budget_refusals.labels(budget=budget.value)
         self.budget_questions = Counter(
             "schemagate_gateway_budget_questions_total",
             "What the shared ledger of budgets answered; anything but `answered` is why it did not.",
@@ -122,6 +125,8 @@ class GatewayMetrics:
             ("part",),
             registry=self.registry,
         )
+        for part in PARTS:
+            self.cost.labels(part=part)
         self.accepted_objects = Counter(
             "schemagate_gateway_accepted_objects_total",
             "Answers that were complete under a contract.",

@@ -9,6 +9,8 @@ from typing import Final
 from policy.budget import NANO_USD
 
 CURRENCY: Final = "USD"
+PARTS: Final = ("prefill", "decode", "compile", "retry")
+"""Of what a request costs."""
 MAX_PRICE: Final = Decimal(1_000_000)
 """Dollars for a million tokens, or for a second of a processor; more is a slip of the keyboard."""
 MAX_DECIMALS: Final = 9
@@ -71,7 +73,7 @@ class Cost:
 
     def parts(self) -> Mapping[str, Decimal]:
         """By name."""
-        return {"prefill": self.prefill, "decode": self.decode, "compile": self.compile, "retry": self.retry}
+        return dict(zip(PARTS, (self.prefill, self.decode, self.compile, self.retry), strict=True))
 
     def members(self) -> dict[str, str]:
         """As answers show it."""
