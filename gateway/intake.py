@@ -121,6 +121,7 @@ class ContractIntake:
 
     async def take_composed(
         self,
+        kind: ContractKind,
         value: JsonValue,
         *,
         may_check_after: bool,
@@ -130,7 +131,7 @@ class ContractIntake:
         caller: Caller,
         clock: StageClock,
     ) -> TakenContract:
-        """A structural tag that was made of contracts which were taken before, and of markup.
+        """A structural tag or Lark text that was made of contracts which were taken before, and of markup.
 
         Its artifact is the caller's own, whatever it was made of: what else stands in it is the caller's.
 
@@ -140,11 +141,13 @@ class ContractIntake:
         policy = self._bounded(CHECKED if may_check_after else STRICT)
         with clock.time(Stage.CANONICALISE):
             spelling = repr(value)
-            address = _address("composed", caller.partition, limits.name, policy.digest, spelling)
+            address = _address("composed", kind, caller.partition, limits.name, policy.digest, spelling)
             known = self._memo.get(address)
             if known is None:
-                inline = InlineContract(kind=ContractKind.STRUCTURAL_TAG, schema=value, strict=True, param=param)
-                known = await _canonicalise(inline, policy, len(spelling), limits=limits)
+                inline = InlineContract(kind=kind, schema=value, strict=True, param=param)
+                # Each part was within its limits for a grammar, and the whole is held to those of a larger one.
+                sizes = limits if kind is ContractKind.STRUCTURAL_TAG else GOVERNED
+                known = await _canonicalise(inline, policy, len(spelling), limits=sizes)
                 self._memo.put(address, known, num_bytes=len(known.text) * _BYTES_PER_CHARACTER, owner=caller.partition)
         return TakenContract(
             contract=known, policy=policy, param=param, limits=limits, partition=caller.partition, resolved=resolved

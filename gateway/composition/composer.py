@@ -1,7 +1,7 @@
 """Makes one contract of what a request allows an answer to be: the caller's contract, calls of tools, a refusal, a
 thought before them. The node enforces it as it enforces any other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.auth.authenticator import Caller
 from gateway.composition.composition import Composition, parts_of
@@ -17,14 +17,15 @@ from gateway.composition.formats import (
     refusal,
     words_then,
 )
+from gateway.composition.lark_text import can_answer, can_be_embedded, composed_lark
 from gateway.composition.shape import Shape, Thought, Words
+from gateway.composition.tool_contracts import cannot_stand_beside, contract_of, grammar_tools
 from gateway.errors import ContractRefusedError, InvalidRequestError, RequestFault
 from gateway.intake import ContractIntake
-from gateway.intent import CustomTool, FunctionTool, InlineContract, Tool, Toolbox, ToolMode
+from gateway.intent import CustomTool, Tool, Toolbox, ToolMode
 from gateway.outcome import TakenContract
 from gateway.stages import StageClock
 from policy.limits import TENANT
-from policy.rejection import Rejection, RejectionCode
 from registry.contract import ContractKind, JsonValue
 
 _TOOLS = "tools"
@@ -57,18 +58,21 @@ class Composer:
             return _as_it_stands(answer)
         tools = {} if toolbox is None else await self._taken_tools(toolbox)
         if toolbox is not None:
-            only = _only_grammar(toolbox)
-            if only is not None:
+            grammars = grammar_tools(toolbox)
+            if grammars and len(toolbox.callable_names) == 1 and toolbox.mode is ToolMode.REQUIRED:
+                only = grammars[0].name
                 shape = Shape(words=Words.TEXT, customs={only: True}, whole_call=only)
                 return Composition(
                     shape=shape, taken=tools[only], tools=tools, num_tools=1, ignored=_no_thought(allowed)
                 )
+            if grammars:
+                return await self._with_grammars(answer, toolbox, tools, grammars, allowed)
         return await self._composed(answer, toolbox, tools, allowed)
 
     async def _taken_tools(self, toolbox: Toolbox) -> dict[str, TakenContract]:
         taken: dict[str, TakenContract] = {}
         for tool in toolbox.tools:  # those that may not be called too: what is sent is right, or refused
-            inline = _contract_of(tool)
+            inline = contract_of(tool)
             if inline is not None:
                 taken[tool.name] = await self._intake.take(inline, self._caller, self._clock)
         return taken
@@ -91,20 +95,14 @@ class Composer:
                 return _alone(answer, toolbox, allowed)
             wanted[id(words)] = answer
             alternatives.append(words)
-        callables = () if toolbox is None else tuple(t for t in toolbox.tools if t.name in toolbox.callable_names)
+        callables = () if toolbox is None else _callables(toolbox)
         if toolbox is not None:
             each = [_call(tool, tools.get(tool.name), wanted) for tool in callables]
             called = calls(each, is_parallel=toolbox.is_parallel)
             alternatives.append(words_then(called) if is_free else called)
-        may_refuse = allowed.refusal and not is_free
-        if may_refuse:
+        shape = _shape(answer, callables, allowed, is_free=is_free)
+        if shape.may_refuse:
             alternatives.append(refusal())
-        shape = Shape(
-            words=_words(answer, is_free=is_free),
-            customs={tool.name: isinstance(tool, CustomTool) for tool in callables},
-            may_refuse=may_refuse,
-            thought=_thought(allowed, is_free=is_free, has_tools=toolbox is not None),
-        )
         if not alternatives:
             return Composition(shape=shape)
         tree = either(alternatives)
@@ -122,14 +120,55 @@ class Composer:
             parts=parts,
             num_tools=len(callables),
         )
-        return await self._enforced(draft, {"type": "structural_tag", "format": tree})
+        value: JsonValue = {"type": "structural_tag", "format": tree}
+        may_check_after = any(part.taken.policy.allow_checked_after for part in parts)
+        return await self._enforced(draft, ContractKind.STRUCTURAL_TAG, value, may_check_after=may_check_after)
 
-    async def _enforced(self, draft: Composition, value: JsonValue) -> Composition:
+    async def _with_grammars(
+        self,
+        answer: TakenContract | None,
+        toolbox: Toolbox,
+        tools: dict[str, TakenContract],
+        grammars: tuple[CustomTool, ...],
+        allowed: Allowed,
+    ) -> Composition:
+        """The same as a Lark text. One strict schema makes all of them strict: the report cannot tell them apart."""
+        for tool in grammars:
+            if not can_be_embedded(tools[tool.name].contract):
+                raise cannot_stand_beside(tool)
+        if toolbox.mode is ToolMode.REQUIRED:
+            answer = None
+        elif answer is not None and not can_answer(answer.contract):
+            raise _conflict(answer)
+        callables = _callables(toolbox)
+        shape = replace(
+            _shape(answer, callables, allowed, is_free=answer is None and toolbox.mode is ToolMode.AUTO),
+            open_ended=frozenset(tool.name for tool in grammars),
+        )
+        called = {tool.name: tools.get(tool.name) for tool in callables}
+        text = composed_lark(
+            None if answer is None else answer.contract,
+            {name: None if taken is None else taken.contract for name, taken in called.items()},
+            shape,
+            is_parallel=toolbox.is_parallel,
+        )
+        of_calls = {name: taken for name, taken in called.items() if taken is not None}
+        schemas = [
+            each for each in (answer, *of_calls.values()) if each and each.contract.kind is ContractKind.JSON_SCHEMA
+        ]
+        draft = Composition(shape=shape, answer=answer, tools=of_calls, num_tools=len(callables))
+        may_check_after = bool(schemas) and all(each.policy.allow_checked_after for each in schemas)
+        return await self._enforced(draft, ContractKind.LARK, text, may_check_after=may_check_after)
+
+    async def _enforced(
+        self, draft: Composition, kind: ContractKind, value: JsonValue, *, may_check_after: bool
+    ) -> Composition:
         answer = draft.answer
         try:
             taken = await self._intake.take_composed(
+                kind,
                 value,
-                may_check_after=any(part.taken.policy.allow_checked_after for part in draft.parts),
+                may_check_after=may_check_after,
                 limits=TENANT if answer is None else answer.limits,
                 param=_TOOLS if answer is None else answer.param,
                 resolved=None if answer is None else answer.resolved,
@@ -154,6 +193,19 @@ def _as_it_stands(answer: TakenContract | None) -> Composition:
     return Composition(shape=Shape(words=_words(answer, is_free=False)), taken=answer, answer=answer)
 
 
+def _callables(toolbox: Toolbox) -> tuple[Tool, ...]:
+    return tuple(tool for tool in toolbox.tools if tool.name in toolbox.callable_names)
+
+
+def _shape(answer: TakenContract | None, callables: tuple[Tool, ...], allowed: Allowed, *, is_free: bool) -> Shape:
+    return Shape(
+        words=_words(answer, is_free=is_free),
+        customs={tool.name: isinstance(tool, CustomTool) for tool in callables},
+        may_refuse=allowed.refusal and not is_free,
+        thought=_thought(allowed, is_free=is_free, has_tools=bool(callables)),
+    )
+
+
 def _words(answer: TakenContract | None, *, is_free: bool) -> Words:
     if answer is None:
         return Words.FREE if is_free else Words.NONE
@@ -169,67 +221,22 @@ def _thought(allowed: Allowed, *, is_free: bool, has_tools: bool) -> Thought:
 def _alone(answer: TakenContract, toolbox: Toolbox | None, allowed: Allowed) -> Composition:
     """A grammar that reads its text in its own way cannot stand within another one."""
     if toolbox is not None:
-        raise InvalidRequestError(
-            RequestFault.CONFLICTING_PARAMETERS,
-            f"tools cannot be offered beside a contract of kind `{answer.contract.kind}`: send one of the two, or "
-            "`tool_choice: none`",
-            param=_TOOLS,
-        )
+        raise _conflict(answer)
     shape = Shape(words=Words.TEXT)
     return Composition(shape=shape, taken=answer, answer=answer, ignored=_no_thought(allowed))
 
 
+def _conflict(answer: TakenContract) -> InvalidRequestError:
+    return InvalidRequestError(
+        RequestFault.CONFLICTING_PARAMETERS,
+        f"these tools cannot be offered beside a contract of kind `{answer.contract.kind}`: send one of the two, or "
+        "`tool_choice: none`",
+        param=_TOOLS,
+    )
+
+
 def _no_thought(allowed: Allowed) -> dict[str, str]:
     return {"reasoning": "no thought can stand before a text under a grammar"} if allowed.thought else {}
-
-
-def _only_grammar(toolbox: Toolbox) -> str | None:
-    """The one tool that has to be called, if its input is under a Lark grammar.
-
-    Raises:
-        ContractRefusedError: such a tool is one of several, or need not be called.
-    """
-    for tool in toolbox.tools:
-        if not isinstance(tool, CustomTool) or tool.kind is not ContractKind.LARK:
-            continue
-        if tool.name not in toolbox.callable_names:
-            continue
-        if len(toolbox.callable_names) == 1 and toolbox.mode is ToolMode.REQUIRED:
-            return tool.name
-        message = (
-            "a Lark grammar reads its text in its own way, so its calls cannot stand beside anything else: name the "
-            "tool in `tool_choice`, or give it a regex"
-        )
-        rejection = Rejection(code=RejectionCode.UNSUPPORTED_VALUE, message=message, keyword="lark")
-        raise ContractRefusedError((rejection,), param=tool.param)
-    return None
-
-
-def _contract_of(tool: Tool) -> InlineContract | None:
-    match tool:
-        case FunctionTool():
-            return InlineContract(
-                kind=ContractKind.JSON_SCHEMA,
-                schema=_of_an_object(tool.parameters),
-                strict=tool.strict,
-                param=tool.param,
-            )
-        case CustomTool() if tool.kind is not None:
-            return InlineContract(kind=tool.kind, schema=tool.definition, strict=True, param=tool.param)
-        case CustomTool():
-            return None
-
-
-def _of_an_object(parameters: JsonValue) -> JsonValue:
-    """Arguments are an object, also where the schema does not say so."""
-    if parameters is True:
-        return {"type": "object"}
-    if not isinstance(parameters, dict):
-        return parameters
-    kind = parameters.get("type", "object")
-    if isinstance(kind, list) and "object" in kind:
-        kind = "object"
-    return {"type": kind, **parameters, **({"type": "object"} if kind == "object" else {})}
 
 
 def _call(tool: Tool, taken: TakenContract | None, wanted: dict[int, TakenContract]) -> Format:

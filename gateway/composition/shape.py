@@ -34,6 +34,8 @@ class Shape:
     words: Words
     customs: Mapping[str, bool] = field(default_factory=dict)
     """The tools that can be called, by name, and whether each takes text (a custom tool) or arguments."""
+    open_ended: frozenset[str] = frozenset()
+    """Custom tools whose input runs to the end of the text, without an end marker."""
     may_refuse: bool = False
     thought: Thought = Thought.NEVER
     whole_call: str | None = None

@@ -40,6 +40,7 @@ class _Place(Enum):
     ARGUMENTS = auto()
     CALL_TAIL = auto()
     INPUT = auto()
+    LAST_INPUT = auto()
     AFTER_CALL = auto()
     OVER = auto()
     BROKEN = auto()
@@ -129,6 +130,9 @@ class Splitter:
                 return self._expect({FUNCTION_CALL_END: _Place.AFTER_CALL})
             case _Place.INPUT:
                 return self._until(CUSTOM_CALL_END, self._emit_call, _Place.AFTER_CALL)
+            case _Place.LAST_INPUT:
+                self._emit_call(len(self._text))
+                return False
             case _Place.AFTER_CALL:
                 return self._expect({CALL_BEGIN: _Place.CALL_NAME, CALL_SEPARATOR + CALL_BEGIN: _Place.CALL_NAME})
             case _Place.OVER:
@@ -189,11 +193,16 @@ class Splitter:
                 is_custom = self._shape.customs[name]
                 self._begin_call(name, is_custom=is_custom)
                 self._scan = ObjectScan()
-                self._place = _Place.INPUT if is_custom else _Place.ARGUMENTS
+                self._place = self._place_of_input(name, is_custom=is_custom)
                 return True
         if not any(head.startswith(self._text) for head in self._heads):
             self._place = _Place.BROKEN
         return False
+
+    def _place_of_input(self, name: str, *, is_custom: bool) -> _Place:
+        if name in self._shape.open_ended:
+            return _Place.LAST_INPUT
+        return _Place.INPUT if is_custom else _Place.ARGUMENTS
 
     def _arguments(self) -> bool:
         # What is held back was looked through before: it holds no end, being the beginning of an escape.

@@ -95,6 +95,17 @@ DONE = (
         "",
         Answer(content=None, calls=(Call(call_id="call_1", name="sql", is_custom=True, text=""),)),
     ),
+    (
+        Shape(words=Words.FREE, customs={"sql": True, "look": False}, open_ended=frozenset({"sql"})),
+        'So:\n<tool_call>\n{"name": "look", "arguments": {}}\n</tool_call><tool_call>\n{"name": "sql"}\na</tool_call>\n',
+        Answer(
+            content="So:",
+            calls=(
+                Call(call_id="call_1", name="look", is_custom=False, text="{}"),
+                Call(call_id="call_2", name="sql", is_custom=True, text="a</tool_call>\n"),
+            ),
+        ),
+    ),
     (PLAIN_JSON, '"\\ud83d\\ude00"', Answer(content='"\\ud83d\\ude00"')),
 )
 
