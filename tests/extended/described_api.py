@@ -29,11 +29,12 @@ CHECKS = (
     "content_type_conformance",
     "response_headers_conformance",
     "response_schema_conformance",
+    "negative_data_rejection",
     "missing_required_header",
     "unsupported_method",
     "ignored_auth",
 )
-"""Which of the allowed requests are then refused for what they say is not a description's matter."""
+"""What is not allowed has to be refused. What is allowed may be, for what it says: that is no description's matter."""
 
 KNOWN = {
     "name": "invoice",

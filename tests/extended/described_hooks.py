@@ -1,5 +1,8 @@
-"""Many requests speak of what is there and ask for what can be done: otherwise nearly all would end at a name that
-nobody has, or at a schema that is none. Which do is decided by the lengths of what was made, so a seed tells all."""
+"""Many allowed requests speak of what is there and ask for what can be done: otherwise nearly all would end at a name
+that nobody has, or at a schema that is none. Which do is decided by the lengths of what was made, so a seed tells all.
+
+Requests that are not allowed are left as they were made, so that they stay so.
+"""
 
 from typing import Any
 
@@ -29,14 +32,15 @@ SELDOM = frozenset({"tools", "tool_choice", "max_tokens", "stream_options", "fun
 
 
 @schemathesis.hook
-def map_path_parameters(_context: schemathesis.HookContext, parameters: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Names that are there, in place of every second one."""
-    return None if parameters is None else {name: _known(name, value) for name, value in parameters.items()}
+def map_case(_context: schemathesis.HookContext, case: schemathesis.Case[Any]) -> schemathesis.Case[Any]:
+    """Names that are there in place of every second one, and what can be done in place of every second body."""
+    if case.meta is not None and case.meta.generation.mode is schemathesis.GenerationMode.POSITIVE:
+        case.path_parameters = {name: _known(name, value) for name, value in case.path_parameters.items()}
+        case.body = _possible(case.body)
+    return case
 
 
-@schemathesis.hook
-def map_body(_context: schemathesis.HookContext, body: Any) -> Any:
-    """What can be done, in place of every second body."""
+def _possible(body: Any) -> Any:
     size = len(str(body))
     if not isinstance(body, dict) or size % 2:
         return body
