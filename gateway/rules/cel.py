@@ -38,16 +38,24 @@ class UnrepresentableError(Exception):
     """A value that CEL would change."""
 
 
+class Binding:
+    """Values for the variables of all expressions on one target. The engine reads them once, however many ask."""
+
+    def __init__(self, target: Target, variables: Mapping[str, Any]) -> None:
+        self.target = target
+        self.activation = _ENVIRONMENTS[target].Activation(data=dict(variables))
+
+
 class Expression:
     """A compiled expression."""
 
     def __init__(self, compiled: Any) -> None:
         self._compiled = compiled
 
-    def evaluate(self, variables: Mapping[str, Any]) -> Passed | Failed | Undecided:
+    def evaluate(self, binding: Binding) -> Passed | Failed | Undecided:
         """Whether the expression is true; `Failed` has no message yet, that is the rule's."""
         try:
-            value = self._compiled.eval(data=dict(variables))
+            value = self._compiled.eval(activation=binding.activation)
         except RuntimeError:  # as the engine spells what is over its own bounds, such as iterations
             return Undecided(fault=RuleFault.EVALUATION)
         if value.type() == cel.Type.ERROR:

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 from compiler_pool.job import JsonLike
-from gateway.rules.cel import Expression, ExpressionFault, UnrepresentableError, cel_value, compile_expression
+from gateway.rules.cel import (
+    Binding,
+    Expression,
+    ExpressionFault,
+    UnrepresentableError,
+    cel_value,
+    compile_expression,
+)
 from gateway.rules.finished import Finished, FinishedCall, FinishedObject
 from gateway.rules.job import CelVerdict, CheckJob, EvaluationJob, Refusal, pack_refusals, pack_verdicts, unpack_job
 from gateway.rules.rule_set import Target
@@ -64,12 +71,12 @@ def _refusal(compiled: Expression | ExpressionFault) -> Refusal | None:
 
 def _evaluate(job: EvaluationJob, shelf: _Shelf) -> list[CelVerdict]:
     circumstances = {name: cel_value(value) for name, value in job.circumstances.items()}
-    looked_at = [(part.target, _value_of(part)) for part in job.finished]
-    return [_over_all(shelf.take(target, text), target, looked_at, circumstances) for target, text in job.expressions]
+    looked_at = [(part.target, _binding_of(part, circumstances)) for part in job.finished]
+    return [_over_all(shelf.take(target, text), target, looked_at) for target, text in job.expressions]
 
 
-def _value_of(part: Finished) -> Any | Undecided:
-    """The value of the variable that rules look at."""
+def _binding_of(part: Finished, circumstances: dict[str, Any]) -> Binding | Undecided:
+    """The variables of the rules that look at it."""
     unrepresentable = Undecided(fault=RuleFault.UNREPRESENTABLE)
     try:
         limits = DEFAULT_LIMITS
@@ -82,27 +89,27 @@ def _value_of(part: Finished) -> Any | Undecided:
         return unrepresentable
     match part:
         case FinishedObject():
-            return value
+            looked_at = value
         case FinishedCall(name=name):
-            return {"name": name, "arguments": value}
+            looked_at = {"name": name, "arguments": value}
         case _:
             assert_never(part)
+    return Binding(part.target, {part.target.value: looked_at, **circumstances})
 
 
 def _over_all(
     compiled: Expression | ExpressionFault,
     target: Target,
-    looked_at: list[tuple[Target, Any | Undecided]],
-    circumstances: dict[str, Any],
+    looked_at: list[tuple[Target, Binding | Undecided]],
 ) -> CelVerdict:
     """One verdict over all parts that the rule looks at: the first that is not a yes."""
-    values = [value for looked_target, value in looked_at if looked_target is target]
-    if not values:
+    bindings = [binding for looked_target, binding in looked_at if looked_target is target]
+    if not bindings:
         return NotApplicable()
     if isinstance(compiled, ExpressionFault):
         return Undecided(fault=RuleFault.UNREADABLE)
-    for value in values:
-        verdict = value if isinstance(value, Undecided) else compiled.evaluate({target.value: value, **circumstances})
+    for binding in bindings:
+        verdict = binding if isinstance(binding, Undecided) else compiled.evaluate(binding)
         if not isinstance(verdict, Passed):
             return verdict
     return Passed()

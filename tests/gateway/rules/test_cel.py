@@ -4,8 +4,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gateway.rules.cel import Expression, ExpressionFault, UnrepresentableError, cel_value, compile_expression
+from gateway.rules.cel import Binding, Expression, ExpressionFault, UnrepresentableError, cel_value, compile_expression
 from gateway.rules.rule_set import Target
 from gateway.rules.verdict import Failed, Passed, RuleFault, Undecided
 from registry.contract import JsonValue
@@ -18,7 +20,7 @@ def verdict(text: str, value: JsonValue = None, **more: Any) -> Passed | Failed 
     compiled = compile_expression(text, Target.OBJECT)
     assert isinstance(compiled, Expression), compiled
     circumstances = {"caller": CALLER, "contract": {"name": "invoice", "revision": 3}, "request": {"model": "m"}} | more
-    return compiled.evaluate({"object": cel_value(value), **circumstances})
+    return compiled.evaluate(Binding(Target.OBJECT, {"object": cel_value(value), **circumstances}))
 
 
 HOLDS = Passed()
@@ -132,7 +134,55 @@ def test_a_bad_expression_is_refused_with_its_place(text: str, line: int, column
 def test_a_rule_on_calls_sees_the_call_and_not_the_object() -> None:
     compiled = compile_expression("call.name != 'pay' || call.arguments.amount < 100", Target.CALL)
     assert isinstance(compiled, Expression)
-    circumstances = {"caller": CALLER, "contract": {}, "request": {}}
-    assert compiled.evaluate({"call": {"name": "pay", "arguments": {"amount": 99}}, **circumstances}) == HOLDS
-    assert compiled.evaluate({"call": {"name": "pay", "arguments": {"amount": 100}}, **circumstances}) == FAILS
+    for amount, expected in ((99, HOLDS), (100, FAILS)):
+        call = {"name": "pay", "arguments": {"amount": amount}}
+        circumstances = {"caller": CALLER, "contract": {}, "request": {}}
+        assert compiled.evaluate(Binding(Target.CALL, {"call": call, **circumstances})) == expected
     assert isinstance(compile_expression("object.a == 1", Target.CALL), ExpressionFault)
+
+
+PIECES = [
+    "object",
+    "call",
+    ".",
+    "a",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    "0",
+    "1",
+    "1.5",
+    "'a'",
+    "+",
+    "-",
+    "*",
+    "==",
+    "<",
+    "!",
+    "&&",
+    "||",
+    "?",
+    ":",
+    ",",
+    "in",
+    "has",
+    "all",
+    "x",
+    "null",
+    "true",
+    "size",
+    "matches",
+    "b'",
+    '"',
+    "\\",
+    "😀",
+]
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from([*PIECES, " ", "\n"]), max_size=25).map("".join))
+def test_any_text_is_an_expression_or_is_refused(text: str) -> None:
+    for target in Target:
+        assert isinstance(compile_expression(text, target), Expression | ExpressionFault)

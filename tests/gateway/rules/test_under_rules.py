@@ -335,3 +335,16 @@ async def test_the_other_api_is_under_the_same_rules(tmp_path: Path, stream: boo
     assert '"rule":"never"' in forbidden.text.replace(" ", "") or '"name":"never"' in forbidden.text.replace(" ", "")
     assert '"name":"adds-up"' in allowed.text.replace(" ", "")
     assert forbidden.status_code == (200 if stream else 422)
+
+
+async def test_where_policy_holds_streams_back_a_wrong_object_is_never_sent(tmp_path: Path) -> None:
+    node = NodeTwin(script=lambda _: says(WRONG))
+    async with under(tmp_path, {"semantic": [ADDS_UP]}, node=node) as world:
+        policy = {"stream_mode": "hold_back"}
+        assert (await world.client.put("/v1/admin/tenants/local/serving-policy", json=policy)).status_code == 200
+        failed = await ask(world, stream=True)
+        node.script = lambda _: says(RIGHT)
+        passed = await ask(world, stream=True)
+    assert last_event(failed)["error"]["rule"] == "adds-up"
+    assert "vat" not in failed.text.replace("net and vat are not total", "")
+    assert "vat" in passed.text
