@@ -73,6 +73,8 @@ async def test_the_first_answer_is_given_again_and_costs_no_token(tmp_path: Path
     assert again.headers["content-type"] == first.headers["content-type"]
     assert again.headers["x-schemagate-completion"] == "complete"
     assert again.headers["x-request-id"] != first.headers["x-request-id"]
+    left = [int(each.headers["x-ratelimit-remaining-requests"]) for each in (first, again)]
+    assert left[1] == left[0] - 1  # it counts as one request
     if has_contract:
         assert again.headers["x-schemagate-contract"] == first.headers["x-schemagate-contract"]
     assert len(node.requests) == 1
