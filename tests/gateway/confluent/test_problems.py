@@ -12,10 +12,13 @@ from gateway.errors import (
     BodyTooLargeError,
     BudgetRefusedError,
     GatewayError,
+    IdentityProviderUnavailableError,
+    InsufficientScopeError,
     InvalidRequestError,
     MalformedBodyError,
     RequestFault,
     SlowBodyError,
+    TenantDisabledError,
     UnauthenticatedError,
 )
 from gateway.errors import StoreUnavailableError as KeysUnavailableError
@@ -46,6 +49,17 @@ TOO_LONG = Rejection(
     code=RejectionCode.LIMIT_EXCEEDED, message="no", limit_name="max_contract_bytes", limit=10, observed=11
 )
 
+OVER_BUDGET = BudgetRefusedError(
+    "no",
+    level="tenant",
+    budget="b",
+    window=None,
+    limit=1,
+    observed=2,
+    retry_after_seconds=3,
+    resets_in_seconds=None,
+    headers={},
+)
 EXPECTED: tuple[tuple[RegistryError | GatewayError, int, int], ...] = (
     (ContractRejectedError((REFUSED,)), 422, 42201),
     (ContractRejectedError((TOO_LONG,)), 422, 42209),
@@ -74,8 +88,11 @@ EXPECTED: tuple[tuple[RegistryError | GatewayError, int, int], ...] = (
     (BodyTooLargeError(limit_bytes=1, observed_bytes=2), 422, 42209),
     (SlowBodyError(limit_seconds=1), 408, 408),
     (InvalidRequestError(RequestFault.UNSUPPORTED_MEDIA_TYPE, "no"), 415, 415),
-    (BudgetRefusedError("no", budget="b", limit=1, observed=2, retry_after_seconds=3, headers={}), 429, 42901),
+    (OVER_BUDGET, 429, 42901),
     (KeysUnavailableError(), 500, 50001),
+    (TenantDisabledError(), 403, 40301),
+    (InsufficientScopeError(("contracts:write",)), 403, 40301),
+    (IdentityProviderUnavailableError(retry_after_seconds=10), 500, 50001),
 )
 
 
@@ -141,5 +158,5 @@ def test_who_is_not_known_is_told_how_to_say_it() -> None:
 
 
 def test_who_asks_too_often_is_told_when_to_come_back() -> None:
-    error = BudgetRefusedError("no", budget="b", limit=1, observed=2, retry_after_seconds=3, headers={})
+    error = OVER_BUDGET
     assert refusal_of(error).headers["Retry-After"] == "3"
