@@ -185,8 +185,7 @@ class Pipeline:
         Raises:
             GatewayError: the refusal or failure that a generation under this contract would meet.
         """
-        taken = await self._intake.take(intent.contract, caller, record.clock, serving=False)
-        record.take(taken)
+        taken = await self._admission.explained(intent.contract, caller, record)
         with record.clock.time(Stage.RESOLVE):
             offer = self._explained_offer(intent.model)
         demand = RequestDemand(

@@ -24,6 +24,7 @@ from gateway.nodes import ModelOffer
 from gateway.outcome import Outcome, deciding
 from gateway.record import RequestRecord
 from inference_node.protocol import TokenLogprob
+from policy.serving_plan import Capability
 
 
 def chat_completion(outcomes: Sequence[Outcome], record: RequestRecord) -> ChatCompletion:
@@ -51,8 +52,9 @@ def system_fingerprint(offer: ModelOffer) -> str:
 
 
 def usage_of(outcomes: Sequence[Outcome]) -> Usage:
-    """The one prompt, and all answers."""
-    prompt = max(outcome.usage.prompt_tokens for outcome in outcomes)
+    """The one prompt, and all answers. A backend that is not ours reads the prompt once for each."""
+    prompts = [outcome.usage.prompt_tokens for outcome in outcomes]
+    prompt = max(prompts) if outcomes[0].offer.capability is Capability.GRAMMAR else sum(prompts)
     completion = sum(outcome.usage.completion_tokens for outcome in outcomes)
     return Usage(
         prompt_tokens=prompt,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from gateway.auth.authenticator import Caller
 from gateway.compilers import Compiler
 from gateway.intake import ContractIntake
-from gateway.intent import GenerationIntent, NamedContract
+from gateway.intent import Contract, GenerationIntent
 from gateway.nodes import ModelOffer
 from gateway.offers import Offers
 from gateway.outcome import Downgraded, TakenContract
-from gateway.policies.granting import grant, raised, tightened
-from gateway.policies.service import ServingPolicies
+from gateway.policies.granting import grant, raised, strict_enough, tightened
+from gateway.policies.service import ServingPolicies, TenantPolicies
 from gateway.record import RequestRecord
 from gateway.stages import Stage
 from policy.serving import ServingPolicy
@@ -52,16 +52,9 @@ class Admission:
         with clock.time(Stage.NEGOTIATE):
             policies = await self._policies.of_tenant(caller.tenant)
         policy, taken = policies.of_contract(None), None
-        if isinstance(intent.contract, NamedContract):
-            # Before anything else, and never again: an alias that moves from here on changes nothing.
-            taken = await self._intake.take(intent.contract, caller, clock)
-            policy = policies.of_contract(None if taken.resolved is None else taken.resolved.contract)
-            taken = tightened(taken, policy)
+        if intent.contract is not None:
+            taken, policy = await self._taken(intent.contract, policies, caller, record, serving=True)
         intent = raised(intent, policy)
-        if intent.contract is not None and taken is None:
-            taken = await self._intake.take(intent.contract, caller, clock)
-        if taken is not None:
-            record.take(taken)
         with clock.time(Stage.RESOLVE):
             offer = self._offers.offer(intent.model, self._compiler.tokenizers)
         with clock.time(Stage.NEGOTIATE):
@@ -69,3 +62,28 @@ class Admission:
         if granted.enforcer is Enforcer.VALIDATOR:
             record.downgrade = Downgraded.VALIDATED_AFTER
         return Admitted(intent=intent, taken=taken, policy=policy, offer=offer, granted=granted)
+
+    async def explained(self, contract: Contract, caller: Caller, record: RequestRecord) -> TakenContract:
+        """A contract as it would be enforced for this caller, without anything being generated.
+
+        Raises:
+            ContractLookupError, ContractRefusedError, PolicyUnreadableError, StoreUnavailableError: as `admit`.
+        """
+        with record.clock.time(Stage.NEGOTIATE):
+            policies = await self._policies.of_tenant(caller.tenant)
+        taken, _ = await self._taken(contract, policies, caller, record, serving=False)
+        return taken
+
+    async def _taken(
+        self, contract: Contract, policies: TenantPolicies, caller: Caller, record: RequestRecord, *, serving: bool
+    ) -> tuple[TakenContract, ServingPolicy]:
+        """The contract under the policy of its family. Once a request: an alias that moves from here on changes
+        nothing."""
+        policy = policies.of_contract(None)
+        contract = strict_enough(contract, policy)
+        taken = await self._intake.take(contract, caller, record.clock, serving=serving)
+        if taken.resolved is not None:
+            policy = policies.of_contract(taken.resolved.contract)
+            taken = tightened(taken, policy)
+        record.take(taken)
+        return taken, policy

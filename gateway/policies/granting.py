@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from gateway.errors import InvalidRequestError, RequestFault, ServingRefusedError
-from gateway.intent import FunctionTool, GenerationIntent, InlineContract, NamedContract, Tool
+from gateway.intent import Contract, FunctionTool, GenerationIntent, InlineContract, NamedContract, Tool
 from gateway.outcome import TakenContract
 from policy.serving import Floor, HostedTools, ServingPolicy
 from policy.serving_plan import Asked, AskedPart, Capability, ContractOrigin, Granted, NotGranted, decide
@@ -18,13 +18,20 @@ def raised(intent: GenerationIntent, policy: ServingPolicy) -> GenerationIntent:
         return intent
     notes: dict[str, str] = {}
     contract = intent.contract
-    if isinstance(contract, InlineContract) and not contract.strict:
+    if contract is not None and (strict := strict_enough(contract, policy)) is not contract:
         notes[_strict_beside(contract.param)] = _RAISED
-        contract = replace(contract, strict=True)
+        contract = strict
     toolbox = intent.toolbox
     if toolbox is not None:
         toolbox = replace(toolbox, tools=tuple(_strict_tool(tool, notes) for tool in toolbox.tools))
     return replace(intent, contract=contract, toolbox=toolbox, ignored={**intent.ignored, **notes})
+
+
+def strict_enough(contract: Contract, policy: ServingPolicy) -> Contract:
+    """A contract that is sent, as it is enforced: the same, unless nothing less than strict is served."""
+    if policy.floor is not Floor.STRICT or not isinstance(contract, InlineContract) or contract.strict:
+        return contract
+    return replace(contract, strict=True)
 
 
 def _strict_tool(tool: Tool, notes: dict[str, str]) -> Tool:

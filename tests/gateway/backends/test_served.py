@@ -386,6 +386,7 @@ async def test_several_choices_are_several_answers(tmp_path: Path) -> None:
         body = (await sent(world, asked(n=2))).json()
         assert sorted(choice["message"]["content"] for choice in body["choices"]) == ["one", "two"]
         assert metric(world, "schemagate_gateway_tokens_total", kind="prompt") == 10
+        assert body["usage"]["prompt_tokens"] == 10
     assert {request["seed"] for request in stub.requests} == {1, 2}
 
 
@@ -441,3 +442,27 @@ async def test_what_the_validator_cannot_judge_is_not_complete(tmp_path: Path) -
         answer = await sent(world, contracted())
         assert (answer.status_code, answer.json()["error"]["reason"]) == (503, "not_judged")
     assert len(stub.requests) == 1  # there is no fault to tell the model of
+
+
+@pytest.mark.parametrize(
+    ("fields", "right", "wrong"),
+    [
+        ({"response_format": {"type": "json_object"}}, '{"a":[1]}', "[1]"),
+        ({"structured_outputs": {"regex": "[a-c]{2}"}}, "ab", "abc"),
+        ({"structured_outputs": {"choice": ["yes", "no"]}}, "no", "No."),
+        ({"contract": {"kind": "lark", "definition": 'start: "a" "b"*'}}, "abb", "ba"),
+    ],
+)
+async def test_contracts_of_every_kind_are_validated(
+    tmp_path: Path, fields: dict[str, Any], right: str, wrong: str
+) -> None:
+    replies = [says(right), says(wrong)]
+    stub = OpenAIStub(script=lambda _: replies.pop(0))
+    backend = {"capability": "json_schema"}
+    async with gateway_before(tmp_path, stub, policy={"downgrade": "validate"}, backend=backend) as world:
+        answer = await sent(world, asked(**fields))
+        assert (answer.status_code, answer.json()["choices"][0]["message"]["content"]) == (200, right)
+        assert answer.json()["schemagate"]["downgrade"] == "validated_after"
+        broken = await sent(world, asked(**fields))
+        assert broken.status_code in {422, 502}
+        assert broken.json()["schemagate"]["completion"] in {"invalid", "backend_failed"}

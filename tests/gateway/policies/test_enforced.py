@@ -123,6 +123,17 @@ async def test_a_strict_floor_holds_for_contracts_whose_authors_were_not_strict(
     assert [request.policy.allow_checked_after for request in pool.requests] == [False, True]
 
 
+async def test_explaining_tells_what_a_strict_floor_would_make_of_it(tmp_path: Path) -> None:
+    pool = PoolTwin()
+    async with gateway_with(tmp_path, pool=pool) as world:
+        sent = {"name": "memo", "schema": NUMBER, "policy": {"allow_checked_after": True}}
+        assert (await world.client.post("/v1/contracts", json=sent)).status_code == 201
+        await allow(world, {"floor": "strict"})
+        for body in ({"contract": "memo@1"}, {"response_format": LAX}):
+            assert (await world.client.post("/v1/contracts/explain", json=body)).status_code == 200
+    assert {request.policy.allow_checked_after for request in pool.requests} == {False}
+
+
 async def test_a_family_forbids_what_its_tenant_allows(tmp_path: Path) -> None:
     async with gateway_with(tmp_path, node=NodeTwin(script=free_or_not)) as world:
         for name in ("billing.invoice", "memo"):
