@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gateway.chat.fields import CHAT_FIELDS
 from gateway.chat.request import read_chat_request
-from gateway.errors import InvalidRequestError
+from gateway.errors import ContractRefusedError, InvalidRequestError
 from gateway.explain_request import read_explain_request
 from gateway.fields import CONSTRAINT_LIKE
 from gateway.problems import problem_of
@@ -49,7 +49,7 @@ def test_any_value_is_a_request_or_a_typed_refusal(body: Any) -> None:
     for read in (read_chat_request, read_explain_request):
         try:
             read(body)
-        except InvalidRequestError as error:
+        except (InvalidRequestError, ContractRefusedError) as error:
             problem = problem_of(error)
             assert problem.status == 400
             json.dumps(problem.body("req_1"))
@@ -62,7 +62,7 @@ def test_any_value_is_a_request_or_a_typed_refusal(body: Any) -> None:
 def test_no_company_makes_a_foreign_constraint_acceptable(body: dict[str, Any], name: str) -> None:
     try:
         read_chat_request(body | {name: {"type": "string"}})
-    except InvalidRequestError:
+    except (InvalidRequestError, ContractRefusedError):
         return
     raise AssertionError("a constraint was ignored")
 
