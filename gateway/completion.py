@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias, assert_never
 
 from gateway.rules.rule_set import RuleKind
-from gateway.rules.verdict import Failed, RulesVerdict
+from gateway.rules.verdict import LASTING_FAULTS, Failed, RulesVerdict, Undecided
 from gateway.validation.verdict import Invalid, Unjudged, Valid, Verdict
 from inference_node.protocol import StopCause
 
@@ -50,6 +50,8 @@ class Reason(StrEnum):
     """A rule or webhook of the operator's says that the object is not this caller's to have."""
     RULE_NOT_JUDGED = "rule_not_judged"
     """A rule or webhook gave no verdict: without one, nothing is complete."""
+    RULE_BROKEN = "rule_broken"
+    """The same, for a reason that asking again would meet again: it is the rule that has to be mended."""
     WITHHELD = "withheld"
     """Not finished, so nobody could say whether this caller may have it; its text is not given out."""
     NOT_JUDGED = "not_judged"
@@ -237,7 +239,8 @@ def _ruled(rules: RulesVerdict | NotAsked) -> Classified:
     if deciding is None:
         return Classified(completion=CompletionClass.COMPLETE)
     if not isinstance(deciding.verdict, Failed):
-        return _failed(Reason.RULE_NOT_JUDGED)
+        is_broken = isinstance(deciding.verdict, Undecided) and deciding.verdict.fault in LASTING_FAULTS
+        return _failed(Reason.RULE_BROKEN if is_broken else Reason.RULE_NOT_JUDGED)
     is_forbidden = deciding.kind is RuleKind.AUTHORISATION
     reason = Reason.NOT_AUTHORISED if is_forbidden else Reason.FAILED_RULE
     return Classified(completion=CompletionClass.INVALID, reason=reason)

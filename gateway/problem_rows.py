@@ -61,6 +61,8 @@ class Row:
     """None where the cause brings its own, which was written for callers."""
     param: str | None = None
     retry_after_seconds: float | None = None
+    is_final: bool = False
+    """Stock clients ask again by themselves after any 5xx; these they are told not to."""
 
 
 NODE_FAULTS: Mapping[str, Row] = {
@@ -180,6 +182,13 @@ REASONS: Mapping[Reason, Row] = {
         type=SERVER,
         code=BACKEND_FAILED,
         message="a rule over the finished answer gave no verdict, so it is not given out as complete",
+    ),
+    Reason.RULE_BROKEN: Row(
+        status=503,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="a rule over finished answers cannot be evaluated on this one, so it is not given out as complete",
+        is_final=True,
     ),
     Reason.WITHHELD: Row(
         status=422,

@@ -288,7 +288,7 @@ def _from_row(
     observed: int | None = None,
     member: Any = None,
 ) -> Problem:
-    headers = retry_headers(row.retry_after_seconds)
+    headers = {**retry_headers(row.retry_after_seconds), **(NO_RETRY if row.is_final else {})}
     if completion is not None:
         headers["x-schemagate-completion"] = completion
     return Problem(

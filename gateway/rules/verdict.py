@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from gateway.rules.rule_set import RuleKind
 
@@ -41,6 +41,19 @@ class RuleFault(StrEnum):
     """The webhook did not answer within its time."""
     BAD_ANSWER = "bad_answer"
     """Another status than 200 (a redirect too), too long, or not the JSON object that is asked for."""
+
+
+LASTING_FAULTS: Final = frozenset(
+    {
+        RuleFault.EVALUATION,
+        RuleFault.NOT_BOOLEAN,
+        RuleFault.UNREPRESENTABLE,
+        RuleFault.UNREADABLE,
+        RuleFault.NO_SECRET,
+        RuleFault.REFUSED_ADDRESS,
+    }
+)
+"""Another answer would most likely meet them too: stock clients are told not to ask again by themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

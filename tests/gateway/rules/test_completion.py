@@ -104,6 +104,8 @@ def test_nothing_is_complete_by_rules_that_would_not_be_without_them(end: End) -
         ),
         (said((SEMANTIC, undecided()), (SEMANTIC, UNASKED)), CompletionClass.BACKEND_FAILED, Reason.RULE_NOT_JUDGED),
         (NotAsked(), CompletionClass.BACKEND_FAILED, Reason.RULE_NOT_JUDGED),
+        (said((SEMANTIC, undecided(RuleFault.EVALUATION))), CompletionClass.BACKEND_FAILED, Reason.RULE_BROKEN),
+        (said((AUTHORISATION, undecided(RuleFault.NO_SECRET))), CompletionClass.BACKEND_FAILED, Reason.RULE_BROKEN),
     ],
 )
 def test_the_first_refusal_decides_and_silence_is_no_yes(

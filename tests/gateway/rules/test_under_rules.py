@@ -94,7 +94,8 @@ async def test_a_rule_that_fails_to_evaluate_makes_nothing_complete(tmp_path: Pa
         answered = await ask(world)
     assert error_of(answered) == (503, "backend_failed")
     error = answered.json()["error"]
-    assert (error["reason"], error["rule"]) == ("rule_not_judged", "broken")
+    assert (error["reason"], error["rule"]) == ("rule_broken", "broken")
+    assert answered.headers["x-should-retry"] == "false"
     assert answered.json()["schemagate"]["validation"]["rules"][0]["message"] == "evaluation"
 
 
