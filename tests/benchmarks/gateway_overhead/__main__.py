@@ -5,8 +5,10 @@
 One backend that costs next to nothing, one real compiler pool, the gateway as `python -m gateway`, and LiteLLM's proxy
 from an environment of its own where `--litellm` names one. A measured server has one processor to itself with its
 children; backend and callers have another. Every caller sends the same strict JSON Schema contract, warm, and every
-stage is on: authentication, budgets, the validator's verdict, metrics, audit lines. LiteLLM passes the contract on and
-checks nothing. Rounds alternate between the backend alone and the gateways, and added times are differences to it.
+stage is on: authentication, budgets, the validator's verdict, metrics, audit lines. Two lines of ours: over a node that
+decodes under the grammar, and over a server that speaks OpenAI's API, where the validator stands alone. LiteLLM passes
+the contract on and checks nothing. Rounds alternate between the backend alone and the gateways, and added times are
+differences to it.
 """
 
 import argparse
@@ -19,8 +21,16 @@ from pathlib import Path
 import psutil
 
 from tests.benchmarks.gateway_overhead.measuring import Line, Measured, measure
-from tests.benchmarks.gateway_overhead.servers import Cores, Server, litellm_server, schemagate_server, stub_server
+from tests.benchmarks.gateway_overhead.servers import (
+    Cores,
+    Server,
+    litellm_server,
+    over_openai,
+    schemagate_server,
+    stub_server,
+)
 from tests.benchmarks.gateway_overhead.table import print_table
+from tests.benchmarks.gateway_overhead.workload import MODEL
 from tests.compiler_pool.running_pool import running_pool
 
 
@@ -41,6 +51,7 @@ async def _compare(options: argparse.Namespace) -> None:
                 )
             )
         )  # fmt: skip
+        servers.append(over_openai(servers[1]))
         if options.litellm is not None:
             servers.append(
                 await stack.enter_async_context(
@@ -56,7 +67,7 @@ async def _compare(options: argparse.Namespace) -> None:
             print(f"measured: {line.name}", flush=True)
         print()
         print_table([server.name for server in servers], results)
-        for server in servers[1:]:
+        for server in (each for each in servers[1:] if each.model == MODEL):
             print(f"{server.name}: {server.memory_mib():.0f} MiB resident at the end")
 
 

@@ -64,7 +64,7 @@ async def measure(
 
 async def _round(line: Line, server: Server, result: Measured, cores: Cores, seconds: float) -> None:
     command = [sys.executable, "-m", "tests.benchmarks.gateway_overhead.load", "--url", server.chat_url]
-    command += ["--key", server.key, "--callers", str(line.callers), "--seconds", str(seconds)]
+    command += ["--key", server.key, "--model", server.model, "--callers", str(line.callers), "--seconds", str(seconds)]
     command += ["--stream"] if line.stream else []
     before = server.cpu_seconds()
     process = await asyncio.create_subprocess_exec(

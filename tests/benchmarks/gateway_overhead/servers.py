@@ -1,20 +1,21 @@
 """The processes of one comparison: the measured server on a processor of its own, everything else on another."""
 
 import asyncio
+import json
 import os
 import secrets
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
 import psutil
 
 from gateway.auth.bootstrap import make_bootstrap_key
-from tests.benchmarks.gateway_overhead.workload import MODEL
+from tests.benchmarks.gateway_overhead.workload import MODEL, OPENAI_MODEL
 from tests.compiler_pool.running_pool import free_port
 
 _START_SECONDS = 120.0
@@ -38,6 +39,7 @@ class Server:
     base_url: str
     key: str
     process: psutil.Process
+    model: str = MODEL
 
     @property
     def chat_url(self) -> str:
@@ -86,6 +88,8 @@ async def schemagate_server(
         "SCHEMAGATE_GATEWAY_REQUESTS_PER_MINUTE": str(10**9),
         "SCHEMAGATE_GATEWAY_TOKENS_PER_MINUTE": str(10**12),
         "SCHEMAGATE_GATEWAY_MAX_CONCURRENT_REQUESTS": "1024",
+        "SCHEMAGATE_GATEWAY_OPENAI_BACKENDS": json.dumps([_openai_backend(node_url)]),
+        "SCHEMAGATE_GATEWAY_SERVING_POLICY": json.dumps({"downgrade": "validate"}),
         **settings,
     }
     command, log = [sys.executable, "-m", "gateway"], directory / "gateway.log"
@@ -100,6 +104,16 @@ async def schemagate_server(
         environment=environment,
     ) as server:
         yield server
+
+
+def over_openai(gateway: Server) -> Server:
+    """The same gateway asked for a model of a server that speaks OpenAI's API, and decodes without our grammar."""
+    return replace(gateway, name=f"{gateway.name}, OpenAI backend", model=OPENAI_MODEL)
+
+
+def _openai_backend(url: str) -> dict[str, object]:
+    models = {OPENAI_MODEL: MODEL}
+    return {"name": "stub", "base_url": f"{url}/v1", "models": models, "capability": "json_schema"}
 
 
 @asynccontextmanager

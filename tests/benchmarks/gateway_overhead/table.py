@@ -18,7 +18,7 @@ _HEAD = (
 
 
 def print_table(names: Sequence[str], results: Sequence[tuple[Line, Sequence[Measured]]]) -> None:
-    """All numbers, then, where there is a peer, how the second server does against the third."""
+    """All numbers, then, where there is a peer, which comes last, how ours do against it."""
     _print_row(_HEAD)
     _print_row(["---"] * len(_HEAD))
     for line, measured in results:
@@ -39,20 +39,22 @@ def print_table(names: Sequence[str], results: Sequence[tuple[Line, Sequence[Mea
                 ]
             )
     print()
-    if len(names) < 3:
+    if names[-1].startswith(names[1]):
         return
-    _print_row(("line", "requests/s", "requests/s per core", "added p50", "added p99"))
-    _print_row(["---"] * 5)
-    for line, (direct, ours, theirs, *_) in results:
-        _print_row(
-            [
-                line.name,
-                f"{ours.per_second / theirs.per_second:.1f} times",
-                f"{ours.per_core / theirs.per_core:.1f} times",
-                _part(ours.p(0.5) - direct.p(0.5), theirs.p(0.5) - direct.p(0.5)),
-                _part(ours.p(0.99) - direct.p(0.99), theirs.p(0.99) - direct.p(0.99)),
-            ]
-        )
+    _print_row(("line", f"beside {names[-1]}", "requests/s", "requests/s per core", "added p50", "added p99"))
+    _print_row(["---"] * 6)
+    for line, (direct, *both, theirs) in results:
+        for name, ours in zip(names[1:-1], both, strict=True):
+            _print_row(
+                [
+                    line.name if ours is both[0] else "",
+                    name,
+                    f"{ours.per_second / theirs.per_second:.1f} times",
+                    f"{ours.per_core / theirs.per_core:.1f} times",
+                    _part(ours.p(0.5) - direct.p(0.5), theirs.p(0.5) - direct.p(0.5)),
+                    _part(ours.p(0.99) - direct.p(0.99), theirs.p(0.99) - direct.p(0.99)),
+                ]
+            )
     print()
 
 

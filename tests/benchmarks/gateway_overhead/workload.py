@@ -5,6 +5,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 MODEL: Final = "stub-model"
+OPENAI_MODEL: Final = "stub-over-openai"
+"""What the gateway calls the same backend where it asks it as an OpenAI server."""
 PROMPT_TOKENS: Final = 57
 CONTRACT: Final[dict[str, Any]] = {
     "type": "object",
@@ -50,11 +52,11 @@ def pieces(num_tokens: int) -> list[str]:
     return [ANSWER[begin:end] for begin, end in pairwise(bounds)]
 
 
-def request_body(*, stream: bool) -> bytes:
-    """The same bytes for whoever is asked."""
+def request_body(*, model: str, stream: bool) -> bytes:
+    """The same bytes for whoever is asked, but for the model's name."""
     response_format = {"type": "json_schema", "json_schema": {"name": "invoice", "strict": True, "schema": CONTRACT}}
     body: dict[str, Any] = {
-        "model": MODEL,
+        "model": model,
         "messages": [
             {"role": "system", "content": "You read invoices and answer with one object."},
             {"role": "user", "content": "Invoice INV-204817 of 30 November 2026: four drill bits at 2.99 EUR, open."},
