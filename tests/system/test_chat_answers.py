@@ -143,6 +143,52 @@ def test_custom_tools_take_text_a_regex_or_a_lark_grammar(product: Product) -> N
             assert choice.finish_reason == "tool_calls"
 
 
+def test_a_lark_tool_is_called_beside_others(product: Product) -> None:
+    sums = 'start: N (("+" | "*") N)~1..2\nN: /[0-9]{1,2}/'
+    form = {"type": "grammar", "grammar": {"syntax": "lark", "definition": sums}}
+    tools = [{"type": "custom", "custom": {"name": "calc", "format": form}}, function("weather", WEATHER)]
+    messages = [{"role": "user", "content": "Use the tool calc to add 1 and 2."}]
+    with client(product) as api:
+        called: set[str] = set()
+        for seed in range(12):
+            choice = ask(api, messages=messages, tools=tools, tool_choice="required", seed=seed).choices[0]
+            if choice.finish_reason != "tool_calls":
+                continue
+            for call in choice.message.tool_calls:
+                if call.type == "custom":
+                    assert re.fullmatch(r"[0-9]{1,2}([+*][0-9]{1,2}){1,2}", call.custom.input), call.custom.input
+                    called.add(call.custom.name)
+                else:
+                    jsonschema.validate(json.loads(call.function.arguments), WEATHER)
+                    called.add(call.function.name)
+        words = ask(api, messages=messages, tools=tools, max_tokens=10)
+    assert "calc" in called
+    assert words.choices[0].finish_reason in {"length", "stop", "tool_calls"}
+
+
+def test_many_tools_can_be_offered_and_some_of_them_allowed(product: Product) -> None:
+    many = [function(f"tool_{number}") for number in range(30)]
+    with client(product) as api:
+        answer = ask(
+            api,
+            tools=[*many, function("last", WEATHER)],
+            tool_choice={
+                "type": "allowed_tools",
+                "allowed_tools": {
+                    "mode": "required",
+                    "tools": [{"type": "function", "function": {"name": name}} for name in ("last", "tool_3")],
+                },
+            },
+            parallel_tool_calls=False,
+            messages=[{"role": "user", "content": "Call the last one."}],
+        )
+        with pytest.raises(openai.BadRequestError) as caught:
+            ask(api, tools=[function(f"tool_{number}") for number in range(129)])
+    call = only(answer.choices[0].message.tool_calls)
+    assert call.function.name in {"last", "tool_3"}
+    assert caught.value.code == "limit_exceeded"
+
+
 class Answered(BaseModel):
     """What a user of the client would write."""
 

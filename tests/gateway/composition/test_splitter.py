@@ -97,7 +97,7 @@ DONE = (
     ),
     (
         Shape(words=Words.FREE, customs={"sql": True, "look": False}, open_ended=frozenset({"sql"})),
-        'So:\n<tool_call>\n{"name": "look", "arguments": {}}\n</tool_call><tool_call>\n{"name": "sql"}\na</tool_call>\n',
+        "So:\n" + call_text("look", "{}", is_custom=False) + '<tool_call>\n{"name": "sql"}\na</tool_call>\n',
         Answer(
             content="So:",
             calls=(
