@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, ServingRefusedError
 from gateway.problem_response import problem_response
 from gateway.problems import problem_of
 from gateway.record import RequestRecord
@@ -75,7 +75,8 @@ class GenerationLease:
         """Keep a refusal that is the request's own doing; free the key after anything else."""
         if isinstance(error, GatewayError | RegistryError):
             problem = problem_of(error)
-            if problem.status in _LASTING:
+            # What a backend is not able to do, or a policy does not allow, an operator may change any moment.
+            if problem.status in _LASTING and not isinstance(error, ServingRefusedError):
                 response = problem_response(problem, self._record)
                 await self.keep(status=problem.status, headers=response.headers, body=bytes(response.body))
                 return
@@ -86,6 +87,7 @@ class GenerationLease:
         record = self._record
         of_record = {
             "x-schemagate-completion": None if record.completion == "none" else record.completion,
+            "x-schemagate-downgrade": record.downgrade,
             "x-schemagate-contract": record.contract_digest,
             "x-schemagate-revision": None if record.resolved is None else record.resolved.revision.revision_id,
         }

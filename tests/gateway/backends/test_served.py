@@ -466,3 +466,21 @@ async def test_contracts_of_every_kind_are_validated(
         broken = await sent(world, asked(**fields))
         assert broken.status_code in {422, 502}
         assert broken.json()["schemagate"]["completion"] in {"invalid", "backend_failed"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_keyed_answer_is_given_again_with_its_label(tmp_path: Path, *, stream: bool) -> None:
+    stub = OpenAIStub(script=lambda _: says(VALID))
+    headers = {"Idempotency-Key": "k1"}
+    async with gateway_before(tmp_path, stub) as world:
+        body = contracted(stream=stream)
+        refused = await world.client.post("/v1/chat/completions", json=body, headers=headers)
+        assert refused.json()["error"]["code"] == "capability_unavailable"
+        # What a policy decides is no answer to keep: allowed a moment later, the same request is served.
+        await world.client.put("/v1/admin/tenants/local/serving-policy", json={"downgrade": "validate"})
+        first = await world.client.post("/v1/chat/completions", json=body, headers=headers)
+        again = await world.client.post("/v1/chat/completions", json=body, headers=headers)
+        assert (first.status_code, again.text) == (200, first.text)
+        assert again.headers["idempotent-replayed"] == "true"
+        assert again.headers["x-schemagate-downgrade"] == "validated_after"
+    assert len(stub.requests) == 1
