@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from inference_node.protocol import GenerateRequest
 from inference_node.tool_markup import call_text
 from tests.gateway.serving import served_gateway
-from tests.gateway.twins import MODEL, Broken, Event, NodeTwin, says
+from tests.gateway.twins import MODEL, Broken, Event, NodeTwin, says, until
 
 WEATHER: FunctionToolParam = {
     "type": "function",
@@ -226,3 +226,20 @@ async def test_a_node_that_dies_in_a_stream_is_a_failed_event_and_no_final_respo
         with pytest.raises(RuntimeError, match=r"response\.completed"):
             await stream.get_final_response()
     assert events[-1].type == "response.failed"
+
+
+async def test_who_leaves_a_stream_or_gives_up_waiting_frees_the_node(tmp_path: Path) -> None:
+    start, token, *_ = says("hello", end="end_of_sequence", accepting=None)
+    node = NodeTwin(script=lambda _: [start, token, asyncio.Event()])
+    async with client(tmp_path, node) as api:
+        stream = await api.responses.create(model=MODEL, input="hi", stream=True)
+        async for event in stream:
+            if event.type == "response.output_text.delta":
+                break
+        assert node.num_open == 1
+        await stream.close()
+        await until(lambda: node.num_open == 0)
+        waiting = asyncio.ensure_future(api.responses.create(model=MODEL, input="hi"))
+        await until(lambda: node.num_open == 1)
+        waiting.cancel()
+        await until(lambda: node.num_open == 0)

@@ -182,6 +182,12 @@ def test_what_is_not_understood_is_refused_where_it_stands(fields: Any, code: st
     assert refused({"model": "m", "input": "hi"} | fields) == (code, param)
 
 
+@pytest.mark.parametrize("name", sorted(set(RESPONSES_FIELDS.known) - {"model", "input"}))
+def test_null_asks_for_nothing(name: str) -> None:
+    asked = read(**{name: None}).generation
+    assert (asked.contract, asked.toolbox, asked.ignored) == (None, None, {})
+
+
 @pytest.mark.parametrize("body", [None, [], "x", 7])
 def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
     assert refused(body)[0] == "invalid_type"

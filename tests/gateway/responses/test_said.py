@@ -124,3 +124,22 @@ async def test_a_thought_is_an_item_of_its_own_and_counted(tmp_path: Path) -> No
         assert message["content"][0]["text"] == '{"a":1}'
         assert response["usage"]["output_tokens_details"]["reasoning_tokens"] > 0
         assert response["reasoning"] == {"effort": "low", "summary": None}
+
+
+async def test_what_was_said_is_taken_back_as_input_as_it_came(tmp_path: Path) -> None:
+    words = "<think>hm</think>Let me see. "
+    text = words + call_text("weather", '{"n":1}', is_custom=False) + call_text("run", "ls", is_custom=True)
+    node = NodeTwin(script=lambda _: says(text, end="end_of_sequence"))
+    asked = {"tools": [FUNCTION, CUSTOM], "reasoning": {"effort": "low"}}
+    async with gateway_with(tmp_path, node=node) as world:
+        output = (await world.client.post(URL, json=body(**asked))).json()["output"]
+        assert [item["type"] for item in output] == ["reasoning", "message", "function_call", "custom_tool_call"]
+        results = [
+            {"type": f"{call['type']}_output", "call_id": call["call_id"], "output": "done"} for call in output[2:]
+        ]
+        told = [{"role": "user", "content": "hi"}, *output, *results]
+        answer = await world.client.post(URL, json=body(input=told, **asked))
+    assert answer.status_code == 200, answer.text
+    assert [message.role for message in node.requests[1].messages] == ["user", "assistant", "tool", "tool"]
+    assert [call.text for call in node.requests[1].messages[1].tool_calls] == ['{"n":1}', "ls"]
+    assert answer.json()["schemagate"]["ignored"]["input.reasoning"] == "earlier thoughts are not given to the model"
