@@ -1,12 +1,15 @@
 """From rows of the database to records, and back."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from gateway.auth.records import KeyRecord, TeamRecord, TenantRecord, principal_of
 from gateway.identifiers import KeyId
 from policy.roles import Role
-from policy.scopes import Scope
+from policy.scopes import Scope, read_scopes
 from registry.identifiers import PrincipalId, TeamName, TenantId
+
+_ROLES: Final[Mapping[str, Role]] = {role.value: role for role in Role}
 
 
 def key_values(record: KeyRecord) -> dict[str, Any]:
@@ -43,8 +46,9 @@ def key_record(row: Any) -> KeyRecord:
         # A gateway of the version before, running beside this one, leaves it empty.
         principal=PrincipalId(row.principal) if row.principal else principal_of(KeyId(row.id)),
         team=None if row.team is None else TeamName(row.team),
-        roles=frozenset(Role(name) for name in row.roles.split(",") if name),
-        scopes=None if row.scopes is None else frozenset(Scope(name) for name in row.scopes.split(",") if name),
+        # What only a newer version knows gives nothing here.
+        roles=frozenset(_ROLES[name] for name in row.roles.split(",") if name in _ROLES),
+        scopes=None if row.scopes is None else read_scopes(row.scopes.split(",")),
         rotated_at=row.rotated_at,
         previous_digest=row.previous_digest,
         previous_until=row.previous_until,
