@@ -13,6 +13,7 @@ from gateway.confluent.protocol import ErrorAnswer
 from gateway.errors import (
     BodyTooLargeError,
     BudgetRefusedError,
+    BudgetUnreadableError,
     GatewayError,
     IdentityProviderUnavailableError,
     InsufficientScopeError,
@@ -197,7 +198,7 @@ def _of_gateway(error: GatewayError) -> Refusal:
             return Refusal(
                 fault=Fault.TOO_MANY_REQUESTS, message=_sentence(str(error)), retry_seconds=error.retry_after_seconds
             )
-        case KeysUnavailableError():
+        case KeysUnavailableError() | BudgetUnreadableError():
             return Refusal(fault=Fault.STORE_FAILED, message=_sentence(str(error)))
         case _:
             return INTERNAL
