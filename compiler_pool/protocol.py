@@ -42,6 +42,7 @@ class TextBoundsWire(Wire):
     max_string_length: int | None = Field(default=None, ge=1, le=MAX_COUNT)
     max_items: int | None = Field(default=None, ge=1, le=MAX_COUNT)
     max_depth: int | None = Field(default=None, ge=1, le=MAX_DEPTH)
+    max_undeclared: int | None = Field(default=None, ge=0, le=0)
 
 
 class BoundedPlaceWire(Wire):

@@ -51,6 +51,7 @@ class TextMember(Answered):
     max_string_length: int | None
     max_items: int | None
     max_depth: int | None
+    max_undeclared: int | None
     bounded: list[BoundedPlaceMember]
 
 

@@ -1,6 +1,6 @@
 """Settings of the gateway process, read once from the environment (prefix `SCHEMAGATE_GATEWAY_`)."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -90,6 +90,9 @@ class GatewaySettings(BaseSettings):
     """Items of arrays, likewise."""
     max_depth: int = Field(default=0, ge=0, le=MAX_DEPTH)
     """Arrays and objects within each other. Whatever may be nested is compiled once for each level."""
+    undeclared_members: Literal["never", "any"] = "never"
+    """Members that a schema does not name, in objects of which it names some and says nothing of the rest: generated
+    never, or as the model likes. `additionalProperties` in a schema, `true` too, has its own say either way."""
 
     artifact_cache_bytes: int = Field(default=64 * _MIB, ge=0)
     """L1: compiled artifacts kept in this process."""
@@ -148,6 +151,7 @@ class GatewaySettings(BaseSettings):
             max_string_length=self.max_string_length or None,
             max_items=self.max_items or None,
             max_depth=self.max_depth or None,
+            max_undeclared=0 if self.undeclared_members == "never" else None,
         )
 
     @field_validator("node_urls", "governed_tenants", "webhook_origins", "webhook_private_networks", mode="before")

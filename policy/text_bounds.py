@@ -18,7 +18,7 @@ class TextBounds:
     """Ends for what a contract leaves open; None: only the budget of tokens ends it.
 
     They only narrow what is generated. A contract's own bound is never moved, whatever it is, and the validator knows
-    nothing of these. Raises ValueError for a bound below 1.
+    nothing of these. Raises ValueError for a bound below 1, and for another than 0 on undeclared members.
     """
 
     max_digits: int | None = None
@@ -30,10 +30,16 @@ class TextBounds:
     """Of an array without `maxItems`."""
     max_depth: int | None = None
     """Arrays and objects within each other, the outermost included."""
+    max_undeclared: int | None = None
+    """Of the members that an object's schema does not name, where it names some and says nothing of others: 0, none.
+    An open object invites a model to invent members, and to repeat one, which no grammar can keep it from."""
 
     def __post_init__(self) -> None:
         for name, bound in self.named():
-            if bound < 1:
+            if name == "max_undeclared":
+                if bound != 0:
+                    raise ValueError("max_undeclared is 0 or not set")
+            elif bound < 1:
                 raise ValueError(f"{name} is at least 1")
 
     def named(self) -> tuple[tuple[str, int], ...]:

@@ -70,6 +70,9 @@ def conform_command(
     max_string_length: Annotated[int, typer.Option(min=0, max=MAX_COUNT, help="Characters of strings, likewise.")] = 0,
     max_items: Annotated[int, typer.Option(min=0, max=MAX_COUNT, help="Items of arrays, likewise.")] = 0,
     max_depth: Annotated[int, typer.Option(min=0, max=MAX_DEPTH, help="Arrays and objects within each other.")] = 0,
+    undeclared: Annotated[
+        bool, typer.Option(help="Whether members that a schema leaves unnamed are generated where it names some.")
+    ] = True,
     jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, help="Lines answered beside each other.")] = 1,
 ) -> None:
     """Judge contracts and instances offline: one JSON line in, one JSON line out, in the same order."""
@@ -92,6 +95,7 @@ def conform_command(
             "max_string_length": max_string_length,
             "max_items": max_items,
             "max_depth": max_depth,
+            "max_undeclared": None if undeclared else 0,
         },
         "remotes": str(remotes.absolute()) if remotes else None,
         "remotes_base": remotes_base,

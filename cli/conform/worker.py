@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 from cli.conform.remotes import load_remotes
 from cli.conform.session import Session, Settings
@@ -14,6 +15,8 @@ from policy.enforcement import EnforcementPolicy, Unknown
 from policy.limits import LIMIT_CLASSES
 from policy.text_bounds import TextBounds
 from registry.contract import JsonValue
+
+_UNDECLARED: Final = "max_undeclared"
 
 
 def build(config: Mapping[str, JsonLike]) -> Callable[[bytes], bytes]:
@@ -54,4 +57,6 @@ def build(config: Mapping[str, JsonLike]) -> Callable[[bytes], bytes]:
 
 def _bounds(named: JsonLike) -> TextBounds:
     assert isinstance(named, dict)
-    return TextBounds(**{name: bound for name, bound in named.items() if isinstance(bound, int) and bound > 0})
+    # 0 is "no bound", but of undeclared members, where it is the bound.
+    bounds = {name: bound for name, bound in named.items() if isinstance(bound, int) and (bound or name == _UNDECLARED)}
+    return TextBounds(**bounds)

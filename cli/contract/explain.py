@@ -78,7 +78,7 @@ def _print(answer: Members, what: str) -> None:
 def _text_lines(text: Members) -> list[str]:
     """How generated text is laid out, and where it is held to a bound that the contract does not set."""
     layout = "without white space" if text.text("whitespace") == "none" else text.text("whitespace")
-    names = ("max_digits", "max_string_length", "max_items", "max_depth")
+    names = ("max_digits", "max_string_length", "max_items", "max_depth", "max_undeclared")
     bounds = [f"{name} {_number(text, name)}" for name in names if text.value.get(name) is not None]
     lines = [f"text: {', '.join([layout, *bounds])}"]
     lines += [

@@ -24,6 +24,7 @@ from compiler_pool.form.nodes import (
     Strings,
 )
 from compiler_pool.form.simplifying import simplified
+from compiler_pool.form.undeclared import without_undeclared
 from policy.text_bounds import TextBounds
 from registry.algebra.formulas import All, Any, Formula, InFormat, ItemsAtMost, ShorterOrEqual
 from registry.algebra.keyword_formulas import JsonType
@@ -73,8 +74,8 @@ class TextBounding:
                 return self._format(goal, flat, make, self.bounds.max_digits)
             case JsonType.ARRAY if self.bounds.max_items is not None:
                 return self._arrays(goal, flat, make, self.bounds.max_items)
-            case JsonType.OBJECT if self.bounds.max_string_length is not None:
-                return self._objects(goal, make(flat), self.bounds.max_string_length)
+            case JsonType.OBJECT:
+                return self._objects(goal, flat, make)
             case JsonType.NUMBER if self.bounds.max_digits is not None:
                 nodes = make(flat)
                 if any(isinstance(node, Numbers) and _has_open_end(node) for node in nodes):
@@ -116,7 +117,15 @@ class TextBounding:
             self._note(goal, "max_items")
         return nodes
 
-    def _objects(self, goal: Goal, nodes: list[Node], longest: int) -> list[Node]:
+    def _objects(self, goal: Goal, flat: Formula, make: MakeNodes) -> list[Node]:
+        if self.bounds.max_undeclared is not None:
+            closed = without_undeclared(goal, flat, self._making)
+            if closed is not None:
+                self._note(goal, "max_undeclared")
+                return make(closed)
+        nodes, longest = make(flat), self.bounds.max_string_length
+        if longest is None:
+            return nodes
         return [
             self._with_short_names(goal, node, longest) if isinstance(node, MemberMachine) else node for node in nodes
         ]

@@ -164,6 +164,8 @@ class TextBoundsMember(Answered):
     max_string_length: int | None
     max_items: int | None
     max_depth: int | None
+    max_undeclared: int | None
+    """0: members that a schema leaves unnamed are not generated; null: they are."""
 
 
 class RequestLimitsMember(Answered):

@@ -106,6 +106,7 @@ def capabilities(settings: GatewaySettings, policy: ServingPolicy, offers: Seque
             max_string_length=bounds.max_string_length,
             max_items=bounds.max_items,
             max_depth=bounds.max_depth,
+            max_undeclared=bounds.max_undeclared,
         ),
         request=RequestLimitsMember(
             max_body_bytes=settings.max_body_bytes,
