@@ -13,11 +13,11 @@ GatewayError
 │   ├── ResponseNotFoundError     no response is found again: none is stored
 │   ├── ContractLookupError       a contract was named, and cannot be used: what the registry said of it
 │   ├── ContractRefusedError      one or more rejections, by pointer
-│   ├── ServingRefusedError       the serving policy, or what the model's backend is able to
+│   ├── ServingRefusedError       the serving policy, or what the model's backend is able to (`gateway.policies.errors`)
 │   ├── IdempotencyConflictError
 │   ├── IdempotencyInProgressError
 │   └── SecretShownError          done before, and the secret of it was shown then
-├── PolicyUnreadableError         a serving policy that this gateway does not understand
+├── PolicyUnreadableError         a serving policy that this gateway does not understand (likewise)
 ├── RulesError                    rules over answers (`gateway.rules.errors`)
 ├── StoreUnavailableError         the database of keys does not answer
 ├── IdentityProviderUnavailableError  a token cannot be checked: there are no keys of its issuer
@@ -32,7 +32,7 @@ GatewayError
 │   ├── NoNodeError               nothing serves the model now
 │   ├── NodeRefusedError          a node refused before it began
 │   ├── NodeLostError             a node went away before it began
-│   ├── UpstreamRefusedError      a backend that is not ours refused, or failed, before it began
+│   ├── UpstreamRefusedError      a backend that is not ours refused, or failed (`gateway.backends.errors`)
 │   └── DeadlinePassedError       no node had begun when the request's time was over
 └── OutputError                   decoding ended in a class that has no 200 (`gateway.completion`)
 
@@ -46,7 +46,6 @@ from typing import Any
 from gateway.completion import CompletionClass, Reason
 from inference_node.protocol import NodeFault
 from policy.rejection import Rejection
-from policy.serving_plan import ServingRefusal
 from registry.errors import RegistryError
 
 
@@ -175,13 +174,15 @@ class ContractRefusedError(RequestError):
         self.param = param
 
 
-class ServingRefusedError(RequestError):
-    """The tenant's serving policy does not allow it, or the model's backend is not able to. Nothing was spent."""
+class SecretShownError(RequestError):
+    """A request that made a secret was sent again. Secrets are kept nowhere, so its answer cannot be given again."""
 
-    def __init__(self, refusal: ServingRefusal, message: str, *, param: str) -> None:
-        super().__init__(message)
-        self.refusal = refusal
-        self.param = param
+    def __init__(self, key_id: str) -> None:
+        super().__init__(
+            f"the first request with this `Idempotency-Key` was done, and its secret was shown in the answer to it; "
+            f"if that was lost, rotate the key {key_id}"
+        )
+        self.key_id = key_id
 
 
 class IdempotencyConflictError(RequestError):
@@ -197,24 +198,6 @@ class IdempotencyInProgressError(RequestError):
     def __init__(self, *, retry_after_seconds: float) -> None:
         super().__init__("the first request with this `Idempotency-Key` is still running; ask again for its answer")
         self.retry_after_seconds = retry_after_seconds
-
-
-class PolicyUnreadableError(GatewayError):
-    """A tenant's serving policy was written by a gateway that knows more; which part of it is in the log."""
-
-    def __init__(self) -> None:
-        super().__init__("the serving policy cannot be read by this gateway, so nothing is served under it; ask again")
-
-
-class SecretShownError(RequestError):
-    """A request that made a secret was sent again. Secrets are kept nowhere, so its answer cannot be given again."""
-
-    def __init__(self, key_id: str) -> None:
-        super().__init__(
-            f"the first request with this `Idempotency-Key` was done, and its secret was shown in the answer to it; "
-            f"if that was lost, rotate the key {key_id}"
-        )
-        self.key_id = key_id
 
 
 class StoreUnavailableError(GatewayError):
@@ -346,33 +329,6 @@ class NodeLostError(BackendError):
 
     def __init__(self) -> None:
         super().__init__("the inference node went away before it began to decode")
-
-
-class UpstreamFault(StrEnum):
-    """Why a backend that is not ours did not begin; told without its words, which may hold what is not the caller's."""
-
-    CONTEXT_LENGTH = "context_length_exceeded"
-    PROMPT_FILTERED = "content_filter"
-    CREDENTIALS = "backend_credentials"
-    """Ours to it: the operator's to mend."""
-    MODEL = "backend_model"
-    """It does not know the model that the operator named."""
-    REQUEST = "backend_refused"
-    """It does not take the request as we spelled it."""
-    OVERLOADED = "backend_overloaded"
-    FAILED = "backend_error"
-    UNREADABLE = "backend_unreadable"
-    """What it answered is not this API."""
-    UNREACHABLE = "backend_unreachable"
-
-
-class UpstreamRefusedError(BackendError):
-    """A backend that is not ours refused or failed before the first token."""
-
-    def __init__(self, fault: UpstreamFault, *, retry_after_seconds: float | None = None) -> None:
-        super().__init__(f"the model's backend did not begin ({fault})")
-        self.fault = fault
-        self.retry_after_seconds = retry_after_seconds
 
 
 class DeadlinePassedError(BackendError):

@@ -8,7 +8,8 @@ from typing import Final
 
 import structlog
 
-from gateway.errors import GatewayError, ServingRefusedError
+from gateway.errors import GatewayError
+from gateway.policies.errors import ServingRefusedError
 from gateway.problem_response import problem_response
 from gateway.problems import problem_of
 from gateway.record import RequestRecord

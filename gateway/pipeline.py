@@ -20,7 +20,7 @@ from gateway.compilers import Compiler
 from gateway.composition.composer import Allowed, Composer
 from gateway.composition.composition import Composition
 from gateway.deadline import Deadline
-from gateway.errors import ContractRefusedError, DeadlinePassedError, NoNodeError, ServingRefusedError
+from gateway.errors import ContractRefusedError, DeadlinePassedError, NoNodeError
 from gateway.explain_request import ExplainIntent
 from gateway.generation import Generation, Terms
 from gateway.intake import ContractIntake
@@ -30,6 +30,7 @@ from gateway.nodes import ModelOffer, NodeDirectory, OpenSequence
 from gateway.offers import Offers
 from gateway.outcome import BoundContract, TakenContract
 from gateway.policies.admission import Admission
+from gateway.policies.errors import ServingRefusedError
 from gateway.policies.service import ServingPolicies
 from gateway.record import RequestRecord
 from gateway.rules.answer_rules import RulesOfRequests

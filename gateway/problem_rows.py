@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from gateway.backends.errors import UpstreamFault
 from gateway.completion import CompletionClass, Reason
-from gateway.errors import RequestFault, UpstreamFault
+from gateway.errors import RequestFault
 from policy.rejection import RejectionCode
 from policy.serving_plan import ServingRefusal
 

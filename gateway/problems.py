@@ -8,6 +8,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
+from gateway.backends.errors import UpstreamRefusedError
 from gateway.errors import (
     BodyTooLargeError,
     BudgetRefusedError,
@@ -30,17 +31,15 @@ from gateway.errors import (
     NodeRefusedError,
     NoNodeError,
     OutputError,
-    PolicyUnreadableError,
     PriceUnknownError,
     ResponseNotFoundError,
     SecretShownError,
-    ServingRefusedError,
     SlowBodyError,
     StoreUnavailableError,
     TenantDisabledError,
     UnauthenticatedError,
-    UpstreamRefusedError,
 )
+from gateway.policies.errors import PolicyUnreadableError, ServingRefusedError
 from gateway.problem import NO_RETRY, Problem, retry_headers
 from gateway.problem_rows import (
     BACKEND_FAILED,

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from gateway.backends.errors import UpstreamRefusedError
 from gateway.backends.events import (
     OpenAnswer,
     RefusalText,
@@ -20,7 +21,6 @@ from gateway.backends.events import (
 from gateway.backends.openai import OpenAIServer
 from gateway.backends.spelling import format_hint
 from gateway.budgets.meter import Meter
-from gateway.errors import UpstreamRefusedError
 from gateway.intent import GenerationIntent
 from gateway.nodes import ModelOffer, OpenSequence
 from gateway.outcome import TakenContract

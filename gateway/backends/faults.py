@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from gateway.backends.errors import UpstreamFault, UpstreamRefusedError
 from gateway.backends.protocol import FaultBody
-from gateway.errors import UpstreamFault, UpstreamRefusedError
 
 MAX_FAULT_BYTES: Final = 64 * 1024
 """Of an error's body; what is longer is read no further, and is no JSON then."""

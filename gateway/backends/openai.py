@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from gateway.backends.errors import UpstreamFault, UpstreamRefusedError
 from gateway.backends.event_lines import BrokenStreamError, chunks
 from gateway.backends.events import OpenAnswer, UpstreamRequest
 from gateway.backends.faults import MAX_FAULT_BYTES, fault_of, refusal
@@ -20,7 +21,6 @@ from gateway.backends.settings import OpenAIBackendSettings
 from gateway.backends.spelling import spelled
 from gateway.backends.tally import Tally
 from gateway.budgets.meter import Meter
-from gateway.errors import UpstreamFault, UpstreamRefusedError
 from gateway.metrics import GatewayMetrics
 from inference_node.streaming_http import StreamBrokenError, StreamedAnswer, StreamingHttp
 

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import assert_never
 
-from gateway.errors import InvalidRequestError, RequestFault, ServingRefusedError
+from gateway.errors import InvalidRequestError, RequestFault
 from gateway.intent import Contract, FunctionTool, GenerationIntent, InlineContract, NamedContract, Tool
 from gateway.outcome import TakenContract
+from gateway.policies.errors import ServingRefusedError
 from policy.serving import Floor, HostedTools, ServingPolicy
 from policy.serving_plan import Asked, AskedPart, Capability, ContractOrigin, Granted, NotGranted, decide
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import structlog
 
-from gateway.errors import PolicyUnreadableError
 from gateway.policies.documents import FAMILY, read_stored, said_in
+from gateway.policies.errors import PolicyUnreadableError
 from gateway.tenant_settings import TenantSettings
 from policy.serving import ServingPolicy
 from policy.serving_levels import SaidPolicy, effective, families_of

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
+from gateway.backends.errors import UpstreamFault, UpstreamRefusedError
 from gateway.completion import CompletionClass, Reason
 from gateway.errors import (
     BodyTooLargeError,
@@ -29,19 +30,16 @@ from gateway.errors import (
     NodeRefusedError,
     NoNodeError,
     OutputError,
-    PolicyUnreadableError,
     PriceUnknownError,
     RequestFault,
     ResponseNotFoundError,
     SecretShownError,
-    ServingRefusedError,
     SlowBodyError,
     StoreUnavailableError,
     TenantDisabledError,
     UnauthenticatedError,
-    UpstreamFault,
-    UpstreamRefusedError,
 )
+from gateway.policies.errors import PolicyUnreadableError, ServingRefusedError
 from gateway.problem import dotted
 from gateway.problem_rows import (
     NODE_FAULTS,

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy.serving import Downgrade, Floor, HostedTools, RunningTwin, ServingPolicy, StreamMode
@@ -80,6 +80,7 @@ def test_no_models_is_none_and_not_all() -> None:
     assert isinstance(answer, NotGranted)
 
 
+@settings(deadline=None)
 @given(st.lists(_SAID, max_size=4))
 def test_no_level_is_weakened_by_another(levels: list[SaidPolicy]) -> None:
     policy = effective(levels)
@@ -99,6 +100,7 @@ def test_no_level_is_weakened_by_another(levels: list[SaidPolicy]) -> None:
             assert policy.fail_open_webhooks <= level.fail_open_webhooks
 
 
+@settings(deadline=None)
 @given(_SAID)
 def test_one_level_alone_holds_as_it_was_said(level: SaidPolicy) -> None:
     policy = effective((level,))
@@ -199,6 +201,7 @@ def test_what_needs_our_decoding_is_not_imitated(asked: dict[str, object], part:
             assert (answer.refusal, answer.part) == (ServingRefusal.CAPABILITY_UNAVAILABLE, part)
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Asked,

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from gateway.backends.errors import UpstreamFault, UpstreamRefusedError
 from gateway.backends.events import RefusalText, UpstreamEvent, UpstreamFinish, UpstreamRequest
 from gateway.backends.openai import OpenAIServer
 from gateway.backends.settings import OpenAIBackendSettings
 from gateway.budgets.meter import Meter
-from gateway.errors import UpstreamFault, UpstreamRefusedError
 from gateway.metrics import GatewayMetrics
 from inference_node.errors import NodeUnavailableError
 from inference_node.http_connections import HttpConnections

@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.backends.errors import UpstreamFault
 from gateway.backends.event_lines import BrokenStreamError, chunks
 from gateway.backends.events import RefusalText, UpstreamEvent, UpstreamFinish
 from gateway.backends.faults import fault_of, read_fault, refusal
 from gateway.backends.reading import read_answer
 from gateway.backends.tally import Tally
 from gateway.budgets.meter import Meter
-from gateway.errors import UpstreamFault
 from inference_node.errors import NodeUnavailableError
 from inference_node.protocol import TokenEvent
 from tests.gateway.openai_stub import chunk, says
@@ -55,6 +55,7 @@ def told(events: list[UpstreamEvent] | str) -> tuple[str, str, Any]:
     return text, refused, events[-1]
 
 
+@settings(deadline=None)
 @given(
     texts=st.lists(st.text(max_size=6), max_size=6),
     refusals=st.lists(st.text(max_size=6), max_size=3),
@@ -78,6 +79,7 @@ async def test_however_a_stream_is_cut_its_events_are_the_same(
     assert last.end == ("model_refused" if any(refusals) else "end_of_sequence")
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.binary(max_size=60) | st.builds(lambda value: b"data: " + json.dumps(value).encode() + b"\n", _JSON))
 )
@@ -87,6 +89,7 @@ async def test_whatever_comes_ends_in_a_finish_or_is_lost_or_broken(pieces: list
         assert [isinstance(event, UpstreamFinish) for event in events] == [False] * (len(events) - 1) + [True]
 
 
+@settings(deadline=None)
 @given(status=st.integers(100, 599), body=st.binary(max_size=200) | st.builds(lambda v: json.dumps(v).encode(), _JSON))
 def test_whatever_an_error_looks_like_it_is_a_fault_of_the_list(status: int, body: bytes) -> None:
     error, said = refusal(status, body, {})
