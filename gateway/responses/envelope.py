@@ -81,7 +81,7 @@ class ResponseWriter:
             "tool_choice": echo.tool_choice,
             "tools": [dict(tool) for tool in echo.tools],
         }
-        self._exact = canonical_json(exact)[1:]
+        self._exact = _exact_json(exact)[1:]
 
     def begun(self, model: str) -> bytes:
         """A node has begun the answer."""
@@ -182,6 +182,14 @@ class ResponseWriter:
     def _sent(self, kind: str, data: str) -> bytes:
         self._num_events += 1
         return f"event: {kind}\ndata: {data}\n\n".encode()
+
+
+def _exact_json(value: JsonValue) -> str:
+    """JSON with the caller's own numbers. Without a fraction among them it is written in C, in a tenth of the time."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except TypeError:  # a Decimal
+        return canonical_json(value)
 
 
 def _compact(event: Event) -> str:
