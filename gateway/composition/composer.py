@@ -56,6 +56,12 @@ class Composer:
         """
         if toolbox is None and not allowed.thought and not (allowed.refusal and answer is not None):
             return _as_it_stands(answer)
+        if toolbox is None or toolbox.mode is not ToolMode.REQUIRED:
+            return await self._beside(answer, toolbox, allowed)
+        # There are no words that it could hold for; the answer is under its name all the same.
+        return replace(await self._beside(None, toolbox, allowed), answer=answer)
+
+    async def _beside(self, answer: TakenContract | None, toolbox: Toolbox | None, allowed: Allowed) -> Composition:
         tools = {} if toolbox is None else await self._taken_tools(toolbox)
         if toolbox is not None:
             grammars = grammar_tools(toolbox)
@@ -84,8 +90,6 @@ class Composer:
         tools: dict[str, TakenContract],
         allowed: Allowed,
     ) -> Composition:
-        if toolbox is not None and toolbox.mode is ToolMode.REQUIRED:
-            answer = None  # there are no words that it could hold for
         is_free = answer is None and (toolbox is None or toolbox.mode is ToolMode.AUTO)
         wanted: dict[int, TakenContract] = {}
         alternatives: list[Format] = []
@@ -136,9 +140,7 @@ class Composer:
         for tool in grammars:
             if not can_be_embedded(tools[tool.name].contract):
                 raise cannot_stand_beside(tool)
-        if toolbox.mode is ToolMode.REQUIRED:
-            answer = None
-        elif answer is not None and not can_answer(answer.contract):
+        if answer is not None and not can_answer(answer.contract):
             raise _conflict(answer)
         callables = _callables(toolbox)
         shape = replace(

@@ -30,7 +30,7 @@ class Composition:
     shape: Shape = FREE_TEXT
     taken: TakenContract | None = None
     answer: TakenContract | None = None
-    """What an answer in words satisfies; None where words are free, or there are none."""
+    """The caller's own contract: what an answer in words satisfies, where there can be one."""
     tools: Mapping[str, TakenContract] = field(default_factory=dict)
     """What the arguments or the input of a tool's calls satisfy, by its name; a tool that takes any text is absent."""
     parts: tuple[Part, ...] = ()

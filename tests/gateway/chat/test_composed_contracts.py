@@ -90,6 +90,18 @@ async def test_a_registered_contract_can_stand_beside_tools(tmp_path: Path) -> N
     assert [request.kind for request in pool.requests] == ["structural_tag"]
 
 
+async def test_a_call_that_had_to_be_made_is_under_the_contracts_name_too(tmp_path: Path) -> None:
+    """A contract's rules cannot be shaken off by asking for a call."""
+    node = NodeTwin(script=lambda _: says(call_text("loose", '{"a":1}', is_custom=False)))
+    async with registry(tmp_path, node=node) as here:
+        await here.register(schema=INVOICE)
+        await here.promote(1)
+        body = chat(contract="invoice@prod", tools=[tool("loose", strict=False)], tool_choice="required")
+        member = (await here.ask("POST", CHAT, body)).json()["schemagate"]
+    assert (member["contract"]["name"], member["contract"]["alias"]) == ("invoice", "prod")
+    assert member["composition"]["digest"] not in {None, member["contract"]["digest"]}
+
+
 async def test_a_tools_schema_is_looked_at_though_it_cannot_be_called(tmp_path: Path) -> None:
     broken = {"type": "function", "function": {"name": "g", "parameters": {"type": "strin"}}}
     choice = {"type": "function", "function": {"name": "loose"}}

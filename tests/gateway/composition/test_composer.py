@@ -131,7 +131,10 @@ async def test_free_text_may_be_followed_by_calls_and_calls_by_calls_only() -> N
 
 
 async def test_a_required_call_leaves_no_room_for_words() -> None:
-    world = World(await composed(await taken(VERDICT), toolbox(function("lookup", ID), mode=ToolMode.REQUIRED)))
+    answer = await taken(VERDICT)
+    composition = await composed(answer, toolbox(function("lookup", ID), mode=ToolMode.REQUIRED))
+    assert composition.answer is answer  # whose rules hold for calls too
+    world = World(composition)
     assert world.allows(LOOKUP)
     assert not world.allows("")
     assert not world.allows("Hello")
