@@ -121,6 +121,26 @@ async def test_hosted_tools_are_left_out_and_reported_where_the_policy_says_so(t
     assert answer.json()["schemagate"]["ignored"] == {"tools[0]": "the hosted tool `web_search` is left out"}
 
 
+async def test_a_family_of_contracts_refuses_hosted_tools_where_its_tenant_lets_them_be_left_out(
+    tmp_path: Path,
+) -> None:
+    tenant = "/v1/admin/tenants/local/serving-policy"
+    node = NodeTwin(script=lambda _: says("{}"))
+    async with gateway_with(tmp_path, node=node) as world:
+        for name in ("invoice", "memo"):
+            await world.client.post("/v1/contracts", json={"name": name, "schema": {"type": "object"}})
+        assert (await world.client.put(tenant, json={"hosted_tools": "ignore"})).status_code == 200
+        assert (await world.client.put(f"{tenant}/invoice", json={"hosted_tools": "refuse"})).status_code == 200
+        answers = {
+            name: await world.client.post(URL, json=body(contract=f"{name}@1", tools=[{"type": "web_search"}]))
+            for name in ("invoice", "memo")
+        }
+    assert answers["memo"].status_code == 200, answers["memo"].text
+    assert answers["invoice"].status_code == 400
+    assert answers["invoice"].json()["error"]["param"] == "tools[0].type"
+    assert len(node.requests) == 1
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [
