@@ -1,5 +1,6 @@
 """Settings of the gateway process, read once from the environment (prefix `SCHEMAGATE_GATEWAY_`)."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
@@ -122,6 +123,8 @@ class GatewaySettings(BaseSettings):
     webhook_secrets: dict[str, tuple[SecretStr, ...]] = Field(default_factory=dict)
     """What requests to webhooks are signed with, as JSON: `{"tenant/webhook": ["secret"]}`. Two while one takes the
     other's place. A webhook without one is not asked, and answers under it fail."""
+    webhook_ca_file: Path | None = None
+    """Certificates (PEM) of authorities that webhooks' servers are trusted by, beside the public ones."""
     max_webhook_calls: int = Field(default=64, ge=1, le=10_000)
     """At one moment; a tenant has at most a quarter of them."""
 

@@ -9,7 +9,7 @@ from gateway.rules.processes import RuleProcesses
 from gateway.rules.service import OutputRules
 from gateway.settings import GatewaySettings
 from gateway.tenant_settings import TenantSettings
-from gateway.webhooks.client import CallBounds, WebhookClient
+from gateway.webhooks.client import CallBounds, WebhookClient, trusted_authorities
 from gateway.webhooks.origins import ListedTargets
 
 
@@ -34,6 +34,7 @@ def open_rules(
             name: [secret.get_secret_value().encode() for secret in secrets]
             for name, secrets in settings.webhook_secrets.items()
         },
+        trusted=trusted_authorities(settings.webhook_ca_file),
         bounds=CallBounds(
             max_calls=settings.max_webhook_calls, max_calls_of_tenant=max(1, settings.max_webhook_calls // 4)
         ),

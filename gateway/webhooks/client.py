@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Final
 
 import httpx
@@ -55,8 +57,8 @@ class WebhookClient:
         targets: ListedTargets,
         secrets: Mapping[str, Sequence[bytes]],
         bounds: CallBounds,
+        trusted: ssl.SSLContext,
         resolve: Resolve | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._targets = targets
         self._secrets = secrets
@@ -67,7 +69,7 @@ class WebhookClient:
         self._of_tenant: dict[str, tuple[asyncio.Semaphore, int]] = {}
         limits = httpx.Limits(max_connections=bounds.max_calls, max_keepalive_connections=0)
         self._http = httpx.AsyncClient(
-            transport=transport,
+            verify=trusted,
             limits=limits,
             follow_redirects=False,
             trust_env=False,
@@ -183,6 +185,18 @@ class WebhookClient:
                 del self._of_tenant[tenant]
             else:
                 self._of_tenant[tenant] = own, num_users - 1
+
+
+def trusted_authorities(ca_file: Path | None) -> ssl.SSLContext:
+    """The public authorities, and those in the file.
+
+    Raises:
+        OSError: the file is not there, or holds no certificate.
+    """
+    context = httpx.create_ssl_context(trust_env=False)
+    if ca_file is not None:
+        context.load_verify_locations(cafile=ca_file)
+    return context
 
 
 def secret_name(tenant: str, webhook: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import uvicorn
 from starlette.types import Receive, Scope, Send
@@ -49,10 +50,10 @@ class Target:
 
 
 @asynccontextmanager
-async def serving(target: Target) -> AsyncIterator[str]:
-    """The target behind a real server; its origin."""
+async def serving(target: Target, **tls: Any) -> AsyncIterator[str]:
+    """The target behind a real server; its origin, as it is without TLS."""
     config = uvicorn.Config(
-        target, port=0, log_config=None, access_log=False, ws="none", lifespan="off", timeout_graceful_shutdown=1
+        target, port=0, log_config=None, access_log=False, ws="none", lifespan="off", timeout_graceful_shutdown=1, **tls
     )
     server = uvicorn.Server(config)
     async with asyncio.TaskGroup() as group:

@@ -7,14 +7,16 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateway.rules.rule_set import RuleKind, Target, Webhook
 from gateway.rules.verdict import Failed, Passed, RuleFault, Undecided
-from gateway.webhooks.client import CallBounds, WebhookClient
+from gateway.webhooks.client import CallBounds, WebhookClient, trusted_authorities
 from gateway.webhooks.origins import IpAddress, ListedTargets, Origin
+from tests.gateway.webhooks.certificates import Authority
 from tests.gateway.webhooks.target import Target as Service
 from tests.gateway.webhooks.target import serving
 
@@ -43,6 +45,7 @@ async def asking(
     secrets: Sequence[bytes] = (SECRET,),
     leads_to: Sequence[str] | None = None,
     bounds: CallBounds = BOUNDS,
+    ca_file: Path | None = None,
 ) -> AsyncIterator[WebhookClient]:
     """A client; `leads_to` are the addresses of every name."""
 
@@ -53,6 +56,7 @@ async def asking(
     client = WebhookClient(
         targets=ListedTargets.read(origins, networks),
         secrets={"acme/ledger": secrets},
+        trusted=trusted_authorities(ca_file),
         bounds=bounds,
         resolve=resolve,
     )
@@ -204,6 +208,7 @@ async def test_a_name_is_looked_up_once_and_the_checked_address_is_used() -> Non
         client = WebhookClient(
             targets=ListedTargets.read([named], ["127.0.0.0/8"]),
             secrets={"acme/ledger": [SECRET]},
+            trusted=trusted_authorities(None),
             bounds=BOUNDS,
             resolve=resolve,
         )
@@ -238,6 +243,7 @@ async def test_one_tenant_waits_for_its_own_questions_only() -> None:
         client = WebhookClient(
             targets=ListedTargets.read([slow_url, quick_url], []),
             secrets={"acme/ledger": [SECRET], "other/ledger": [SECRET]},
+            trusted=trusted_authorities(None),
             bounds=CallBounds(max_calls=4, max_calls_of_tenant=1),
         )
         async with asyncio.TaskGroup() as group:
@@ -249,3 +255,23 @@ async def test_one_tenant_waits_for_its_own_questions_only() -> None:
         await client.close()
     assert behind == Undecided(fault=RuleFault.BUSY)
     assert (other, first.result()) == (Passed(), Passed())
+
+
+async def test_over_tls_the_certificate_is_the_names_and_not_the_addresses(tmp_path: Path) -> None:
+    authority, stranger = Authority.made(tmp_path / "ca"), Authority.made(tmp_path / "stranger")
+    unreachable = Undecided(fault=RuleFault.UNREACHABLE)
+    for signed_by, name, expected in (
+        (authority, "rules.example", Passed()),
+        (authority, "other.example", unreachable),
+        (authority, "127.0.0.1", unreachable),
+        (stranger, "rules.example", unreachable),
+    ):
+        service = Service()
+        certificate, key = signed_by.certificate(name)
+        async with serving(service, ssl_certfile=certificate, ssl_keyfile=key) as url:
+            named = f"https://rules.example:{url.rpartition(':')[2]}"
+            async with asking(
+                named, networks=["127.0.0.0/8"], leads_to=["127.0.0.1"], ca_file=authority.file
+            ) as client:
+                assert await client.ask(webhook(named), "acme", b"{}") == expected, name
+        assert len(service.bodies) == (1 if expected == Passed() else 0)
