@@ -91,17 +91,18 @@ end
 
 local function release(account, id)
   local held = redis.call('HGET', account.held, id)
+  redis.call('ZREM', account.deadlines, id)
   if not held then return nil end
   redis.call('HDEL', account.held, id)
-  redis.call('ZREM', account.deadlines, id)
   local worth = {}
   for number in string.gmatch(held, '%d+') do table.insert(worth, tonumber(number)) end
   local numbers = account.numbers
-  numbers.tokens = numbers.tokens - worth[1]
-  numbers.nano_usd = numbers.nano_usd - worth[2]
-  numbers.compile_cpu_us = numbers.compile_cpu_us - worth[3]
-  numbers.streams = numbers.streams - worth[4]
-  numbers.running = numbers.running - 1
+  -- Below nothing only if somebody has deleted the counters: that must not become room for more.
+  numbers.tokens = math.max(0, numbers.tokens - worth[1])
+  numbers.nano_usd = math.max(0, numbers.nano_usd - worth[2])
+  numbers.compile_cpu_us = math.max(0, numbers.compile_cpu_us - worth[3])
+  numbers.streams = math.max(0, numbers.streams - worth[4])
+  numbers.running = math.max(0, numbers.running - 1)
   return worth
 end
 

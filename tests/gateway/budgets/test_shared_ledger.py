@@ -144,6 +144,21 @@ async def test_a_redis_that_was_flushed_learns_the_script_anew_and_knows_nothing
         assert isinstance(await ledger.settle(accounts, "b", Amounts()), Settled)
 
 
+async def test_names_that_somebody_deletes_make_no_room_for_more_than_the_limit(redis: RedisServer) -> None:
+    accounts = account(WindowLimits(period=CalendarMonth(), max_tokens=10), concurrent=2)
+    for gone in ("counters", "held", "deadlines"):
+        redis.client.flushall()
+        async with ledger_over(redis.url) as ledger:
+            await ledger.reserve(accounts, asking(5), "a")
+            redis.client.delete(f"schemagate:budget:{{acme}}:tenant::{gone}")
+            await ledger.settle(accounts, "a", Amounts(tokens=5))
+            granted = [await ledger.reserve(accounts, asking(5), f"{gone} {number}") for number in range(4)]
+            standing = (await ledger.standings(accounts)).accounts[0]
+        assert sum(isinstance(answer, Granted) for answer in granted) <= 2
+        assert standing.num_running <= 2
+        assert 0 <= standing.windows[0].taken.tokens <= 10
+
+
 async def test_one_round_trip_before_the_work_and_one_after_it(redis: RedisServer) -> None:
     accounts = [
         *account(WindowLimits(period=MINUTE, max_requests=10)),
