@@ -17,7 +17,7 @@ from gateway.openapi.bodies import BODIES, MEMBER_MODELS, body_schema
 from gateway.openapi.confluent import CONFLUENT_PART
 from gateway.openapi.contracts import CONTRACTS, GOVERNANCE
 from gateway.openapi.generation import GENERATION
-from gateway.openapi.operation import CONFLUENT, JSON, Answer, Operation, Part
+from gateway.openapi.operation import CONFLUENT, EVENT_STREAM, JSON, Answer, Operation, Part
 from gateway.openapi.parameters import ANSWER_HEADERS, CONFLUENT_QUERY, HEADERS, PATH, QUERY, STATES
 from gateway.openapi.protocol import Error
 from gateway.route_table import flat_routes
@@ -32,6 +32,12 @@ _REF: Final = "#/components/schemas/{model}"
 _CONVERTER: Final = re.compile(r"\{(\w+):\w+\}")
 _NOT_WORD: Final = re.compile(r"[^A-Za-z0-9]+")
 _PLACE: Final = re.compile(r"\{(\w+)\}")
+_EVENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "One event, with `stream: true`. `data` is JSON, and in the end `[DONE]`; exactly one is terminal.",
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+    "required": ["data"],
+}
 _Mode = Literal["validation", "serialization"]
 
 
@@ -156,12 +162,17 @@ def _answer(status: int, answer: Answer, shapes: _Shapes) -> dict[str, Any]:
     told: dict[str, Any] = {"description": HTTPStatus(status).phrase, "headers": _headers(answer.headers)}
     if answer.media_types:
         told["content"] = {
-            media_type: {"schema": shapes.of(answer.shape, "serialization")}
-            if answer.shape is not None and media_type.endswith("json")
-            else {"schema": {"type": "string"}}
-            for media_type in answer.media_types
+            media_type: {"schema": _content(media_type, answer, shapes)} for media_type in answer.media_types
         }
     return told
+
+
+def _content(media_type: str, answer: Answer, shapes: _Shapes) -> dict[str, Any]:
+    if media_type == EVENT_STREAM:
+        return _EVENT
+    if answer.shape is None or not media_type.endswith("json"):
+        return {"type": "string"}
+    return shapes.of(answer.shape, "serialization")
 
 
 def _fault(status: int, shape: str, shapes: _Shapes) -> dict[str, Any]:
