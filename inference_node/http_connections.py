@@ -8,8 +8,9 @@ else. Framing is llhttp's, strict, so that two readers never disagree about wher
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Final, TypeAlias, cast
 from urllib.parse import urlsplit
 
@@ -72,22 +73,29 @@ class HttpConnections:
         self._used: set[_Connection] = set()
         self._tls: ssl.SSLContext | None = None
 
-    @asynccontextmanager
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> AsyncIterator[StreamedAnswer]:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> AbstractAsyncContextManager[StreamedAnswer]:
         """See `StreamingHttp`. More requests than there may be connections wait for one."""
-        origin, message = _message(url, body, headers)
-        async with self._room:
-            connection, reader = await self._begun(origin, message)
-            try:
-                yield reader
-            finally:
-                self._used.discard(connection)
-                connection.reader = None
-                reader.leave()
-                if connection.is_open and reader.may_keep:
-                    self._keep(origin, connection)
-                else:
-                    connection.abort()
+        return _Exchange(self, url, body, headers)
+
+    async def begin(self, origin: _Origin, message: bytes) -> tuple[_Connection, AnswerReader]:
+        """A connection with the head of the answer on it; it takes room until `end`."""
+        await self._room.acquire()
+        try:
+            return await self._begun(origin, message)
+        except BaseException:
+            self._room.release()
+            raise
+
+    def end(self, origin: _Origin, connection: _Connection, reader: AnswerReader) -> None:
+        """The answer was read, or nobody reads it any more."""
+        self._used.discard(connection)
+        connection.reader = None
+        reader.leave()
+        if connection.is_open and reader.may_keep:
+            self._keep(origin, connection)
+        else:
+            connection.abort()
+        self._room.release()
 
     async def close(self) -> None:
         """Close every connection, used or not."""
@@ -158,6 +166,27 @@ class HttpConnections:
         while kept and (not kept[0].is_open or now - kept[0].unused_since >= _KEEP_SECONDS):
             kept.popleft().abort()
         kept.append(connection)
+
+
+class _Exchange(AbstractAsyncContextManager[StreamedAnswer]):
+    """One request and its answer. Not a generator: those cost more than the rest of this."""
+
+    __slots__ = ("_begun", "_body", "_connections", "_headers", "_origin", "_url")
+
+    def __init__(self, connections: HttpConnections, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+        self._connections, self._url, self._body, self._headers = connections, url, body, headers
+        self._origin: _Origin
+        self._begun: tuple[_Connection, AnswerReader]
+
+    async def __aenter__(self) -> StreamedAnswer:
+        self._origin, message = _message(self._url, self._body, self._headers)
+        self._begun = await self._connections.begin(self._origin, message)
+        return self._begun[1]
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connections.end(self._origin, *self._begun)
 
 
 def _message(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[_Origin, bytes]:
