@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from gateway.protocol import Sent
+from registry.contract import ContractKind
 from registry.naming import DEFAULT_ALIAS, MAX_REFERENCE_CHARACTERS
 from registry.store.bounds import MAX_NOTE_CHARACTERS
 
@@ -37,7 +38,9 @@ class PolicySent(Sent):
 class DefinitionSent(Sent):
     """A contract as text of its kind: `schema` for JSON Schema, `definition` for any kind."""
 
-    kind: Annotated[str, Field(max_length=64)] = "json_schema"
+    kind: Annotated[str, Field(max_length=64, json_schema_extra={"enum": [kind.value for kind in ContractKind]})] = (
+        "json_schema"
+    )
     schema_: Annotated[Any, Field(alias="schema")] = None
     definition: Any = None
     dialect: Annotated[str | None, Field(min_length=1, max_length=MAX_DIALECT_CHARACTERS)] = None

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gateway.protocol import Sent
+from registry.contract import ContractKind
 from registry.naming import MAX_REFERENCE_CHARACTERS
 
 MAX_TYPE_CHARACTERS = 64
@@ -65,7 +66,7 @@ class TextFormat(Sent):
 class OwnContract(Sent):
     """`contract` as an object: `schema` for JSON Schema, `definition` for any kind."""
 
-    kind: TypeSent
+    kind: Annotated[TypeSent, Field(json_schema_extra={"enum": [kind.value for kind in ContractKind]})]
     schema_: Annotated[Any, Field(alias="schema")] = None
     definition: Any = None
     strict: bool | None = None

@@ -65,6 +65,7 @@ PATH: Final[Mapping[str, dict[str, Any]]] = {
         "minLength": 1,
         "description": "A contract's name; where one is read also a reference, such as `invoice@prod`, or a digest.",
     },
+    "level": {"type": "string", "enum": ["team", "key"]},
     "number": {"type": "string", "pattern": "^[1-9][0-9]{0,8}$"},
     "promotion_id": {"type": "string", "pattern": "^prm_[0-9a-f]{32}$"},
     "schema_id": {"type": "string", "pattern": "^[1-9][0-9]{0,8}$"},

@@ -4,7 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateway.confluent.requests import MAX_REFERENCE_NAME
 from gateway.contract_answers import RevisionDetail
+from gateway.contract_protocol import Level
+from gateway.protocol import Sent
 
 
 class Open(BaseModel):
@@ -70,24 +73,34 @@ class AuditEvents(BaseModel):
     head: AuditHead | None
 
 
-class ConfluentSchemaSent(Open):
+class ConfluentReferenceSent(Open):
+    """A version of a subject that a schema refers to by `name`."""
+
+    name: Annotated[str, Field(min_length=1, max_length=MAX_REFERENCE_NAME)]
+    subject: str
+    version: Annotated[int, Field(ge=-1, le=2**31 - 1)]
+
+
+class ConfluentSchemaSent(Sent):
     """A schema as Confluent's clients send it."""
 
     schema_: Annotated[str, Field(alias="schema")]
     schemaType: Literal["JSON"]  # noqa: N815 - Confluent's spelling
-    references: list[dict[str, Any]] = []
+    references: list[ConfluentReferenceSent] | None = None
+    subject: str | None = None
+    guid: str | None = None
 
 
-class ConfluentLevelSent(Open):
+class ConfluentLevelSent(Sent):
     """A level to set."""
 
-    compatibility: str
+    compatibility: Level
 
 
 class ConfluentModeSent(Open):
     """A mode to set; there is one."""
 
-    mode: str
+    mode: Literal["READWRITE"]
 
 
 class ConfluentClusters(BaseModel):
