@@ -71,7 +71,7 @@ async def test_the_installations_bounds_reach_the_pool_and_what_they_narrow_come
     async with gateway_with(tmp_path, pool=pool, max_digits=9, max_items=5) as world:
         body = {"contract": {"kind": "json_schema", "schema": schema}}
         answers = [(await world.client.post(EXPLAIN, json=body)).json() for _ in range(2)]
-    assert pool.requests[0].policy.bounds == TextBoundsWire(max_digits=9, max_items=5)
+    assert pool.requests[0].policy.bounds == TextBoundsWire(max_digits=9, max_items=5, max_undeclared=0)
     for answer in answers:
         assert answer["text"] == {
             "whitespace": "none",
@@ -79,6 +79,7 @@ async def test_the_installations_bounds_reach_the_pool_and_what_they_narrow_come
             "max_string_length": None,
             "max_items": 5,
             "max_depth": None,
+            "max_undeclared": 0,
             "bounded": [{"pointer": "/definitions/n/properties/n", "limit_name": "max_digits", "limit": 9}],
         }
 
