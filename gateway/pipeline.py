@@ -19,6 +19,7 @@ from gateway.budgets.meter import Meter
 from gateway.compilers import Compiler
 from gateway.composition.composer import Allowed, Composer
 from gateway.composition.composition import Composition
+from gateway.composition.tool_contracts import of_an_object
 from gateway.deadline import Deadline
 from gateway.errors import ContractRefusedError, DeadlinePassedError, NoNodeError
 from gateway.explain_request import ExplainIntent
@@ -270,7 +271,7 @@ def _offers(intent: GenerationIntent) -> list[ToolOffer]:
         ToolOffer(
             name=tool.name,
             description=tool.description,
-            parameters=canonical_json(tool.parameters) if isinstance(tool, FunctionTool) else None,
+            parameters=canonical_json(of_an_object(tool.parameters)) if isinstance(tool, FunctionTool) else None,
         )
         for tool in (() if intent.toolbox is None else intent.toolbox.tools)
     ]

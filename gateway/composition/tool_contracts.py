@@ -31,7 +31,7 @@ def contract_of(tool: Tool) -> InlineContract | None:
         case FunctionTool():
             return InlineContract(
                 kind=ContractKind.JSON_SCHEMA,
-                schema=_of_an_object(tool.parameters),
+                schema=of_an_object(tool.parameters),
                 strict=tool.strict,
                 param=tool.param,
             )
@@ -41,7 +41,7 @@ def contract_of(tool: Tool) -> InlineContract | None:
             return None
 
 
-def _of_an_object(parameters: JsonValue) -> JsonValue:
+def of_an_object(parameters: JsonValue) -> JsonValue:
     """Arguments are an object, also where the schema does not say so."""
     if parameters is True:
         return {"type": "object"}

@@ -370,3 +370,14 @@ async def test_a_thought_before_free_text_that_never_ends_is_cut(tmp_path: Path)
     assert choice["message"]["content"] is None
     assert choice["message"]["reasoning"] == "and so on"
     assert (answer["schemagate"]["completion"], choice["finish_reason"]) == ("truncated", "length")
+
+
+async def test_the_model_is_told_of_arguments_as_an_object_whatever_the_schema_leaves_open(tmp_path: Path) -> None:
+    open_ones: list[Any] = [True, {}]
+    tools = [{"type": "function", "function": {"name": "any", "parameters": each}} for each in open_ones]
+    node = node_says(call_text("any", '{"a":[]}', is_custom=False))
+    async with gateway_with(tmp_path, node=node) as world:
+        for tool in tools:
+            response = await world.client.post(CHAT, json=chat(tools=[tool]))
+            assert response.json()["choices"][0]["finish_reason"] == "tool_calls"
+    assert [request.tools[0].parameters for request in node.requests] == ['{"type":"object"}'] * 2
