@@ -41,8 +41,10 @@ def test_node_urls_are_a_comma_separated_list(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_text_is_bounded_in_digits_unless_an_operator_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert GatewaySettings(key_pepper=PEPPER).text_bounds == TextBounds(max_digits=DEFAULT_MAX_DIGITS)
+    default = TextBounds(max_digits=DEFAULT_MAX_DIGITS, max_undeclared=0)
+    assert GatewaySettings(key_pepper=PEPPER).text_bounds == default
     monkeypatch.setenv("SCHEMAGATE_GATEWAY_MAX_DIGITS", "0")
+    monkeypatch.setenv("SCHEMAGATE_GATEWAY_UNDECLARED_MEMBERS", "any")
     monkeypatch.setenv("SCHEMAGATE_GATEWAY_MAX_ITEMS", "50")
     assert GatewaySettings(key_pepper=PEPPER).text_bounds == TextBounds(max_items=50)
     monkeypatch.setenv("SCHEMAGATE_GATEWAY_MAX_DEPTH", "-1")
