@@ -42,8 +42,7 @@ _SERVED: Final = ", ".join(f"`{name}`" for name in _MEMBERS)
 def read_response_format(value: JsonValue, param: str) -> Carried:
     """The contract that a `response_format` is."""
     sent = read_model(ResponseFormat, object_at(value, param), param=param)
-    assert isinstance(value, dict)
-    members = checked_members(value, sent.type, _MEMBERS, param=param)
+    members = checked_members(object_at(value, param), sent.type, _MEMBERS, param=param)
     match sent.type:
         case "text":
             return NOTHING
@@ -52,7 +51,8 @@ def read_response_format(value: JsonValue, param: str) -> Carried:
         case "contract":
             return named_contract(required(members, "contract", param, sent.type), f"{param}.contract")
         case "structural_tag":
-            return structural_tag(value, param=param, dialect=f"vllm.{param}.structural_tag")
+            tag: dict[str, JsonValue] = {"type": sent.type, **members}
+            return structural_tag(tag, param=param, dialect=f"vllm.{param}.structural_tag")
         case "grammar":
             grammar = required(members, "grammar", param, sent.type)
             return grammar_texts.told_by_text(grammar, param=f"{param}.grammar", dialect=f"openai.{param}.grammar")

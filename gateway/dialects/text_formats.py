@@ -43,7 +43,7 @@ def _read_format(value: Mapping[str, JsonValue]) -> Carried:
         case "contract":
             return named_contract(required(members, "contract", PARAM, sent.type), f"{PARAM}.contract")
         case "structural_tag":
-            return structural_tag(dict(value), param=PARAM, dialect=f"vllm.{PARAM}.structural_tag")
+            return structural_tag({"type": sent.type, **members}, param=PARAM, dialect=f"vllm.{PARAM}.structural_tag")
         case _:
             grammar = required(members, "grammar", PARAM, sent.type)
             return grammar_texts.told_by_text(grammar, param=f"{PARAM}.grammar", dialect=f"openai.{PARAM}.grammar")

@@ -68,6 +68,11 @@ def test_a_field_of_another_server_is_a_strict_contract(
     assert (sent.contract, dict(sent.fields), dict(sent.ignored)) == (contract, {}, {})
 
 
+def test_null_beside_a_structural_tag_says_nothing() -> None:
+    padded = {**LEGACY_TAG, "format": None, "at_least_one": None, "json_schema": None}
+    assert chat(response_format=padded).contract == chat(response_format=LEGACY_TAG).contract
+
+
 @pytest.mark.parametrize(
     ("fields", "kind", "value", "param", "sent_as"),
     [
