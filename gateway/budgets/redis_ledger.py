@@ -18,7 +18,7 @@ from gateway.budgets.ledger import (
     WindowStanding,
 )
 from gateway.budgets.redis_link import RedisLink, Unanswered
-from gateway.budgets.scripts import CHARGE, NAMES, RENEW, RESERVE, SETTLE
+from gateway.budgets.scripts import CHARGE, MEMORY, NAMES, RENEW, RESERVE, SETTLE
 from policy.account import exhausted
 from policy.budget import Amounts, Budget, Demand, Exhausted, LevelLimits, WindowLimits
 
@@ -82,6 +82,14 @@ class RedisBudgetLedger:
         """Move a deadline on."""
         answer = await self._link.run(RENEW, _names(accounts), [self._now(), lease_id, self._lease_ms])
         return answer if isinstance(answer, Unanswered) else None
+
+    async def may_evict(self) -> bool | Unanswered:
+        """Whether Redis forgets accounts that are in use when its memory is full."""
+        answer = await self._link.run(MEMORY, [], [])
+        if isinstance(answer, Unanswered):
+            return answer
+        members = dict(line.partition(":")[::2] for line in answer.value.decode().splitlines())
+        return members.get("maxmemory", "0") != "0" and members.get("maxmemory_policy") != "noeviction"
 
     async def close(self) -> None:
         """Close the connections."""

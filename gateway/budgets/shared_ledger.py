@@ -53,6 +53,7 @@ class SharedBudgetLedger:
         self._granted_here: dict[str, bool] = {}
         """Reservations that this gateway granted alone, and whether Redis may have granted them too."""
         self._owed: deque[_Owed] = deque()
+        self._is_examined = False
 
     @property
     def degradation(self) -> str | None:
@@ -111,6 +112,7 @@ class SharedBudgetLedger:
     async def tend(self) -> None:
         """Tell Redis what it has not heard, until it does not answer."""
         await self._local.tend()
+        await self._examine()
         while self._owed:
             owed = self._owed.popleft()
             if not await self._pay(owed):
@@ -121,6 +123,18 @@ class SharedBudgetLedger:
         """Close the connections. What is owed then is charged in full, where it was reserved, when it lapses."""
         await self.tend()
         await self._redis.close()
+
+    async def _examine(self) -> None:
+        """Once: a ledger that can be evicted is a limit that may be lifted."""
+        if self._is_examined:
+            return
+        may_evict = await self._redis.may_evict()
+        self._is_examined = isinstance(may_evict, bool)
+        if may_evict is True:
+            _log.warning(
+                "the Redis of budgets evicts what is in use when its memory is full, and evicted budgets begin anew: "
+                "set its maxmemory-policy to noeviction, or give budgets a Redis of their own"
+            )
 
     async def _pay(self, owed: _Owed) -> bool:
         if owed.was_reserved:

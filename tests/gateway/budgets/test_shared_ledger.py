@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from structlog.testing import capture_logs
+
 from gateway.budgets.ledger import AccountName, EndedBefore, Granted, LimitedAccount, Postponed, Refused, Settled
 from gateway.budgets.local_share import LocalShare
 from gateway.budgets.memory_ledger import MemoryBudgetLedger
@@ -159,6 +161,23 @@ async def test_names_that_somebody_deletes_make_no_room_for_more_than_the_limit(
         assert 0 <= standing.windows[0].taken.tokens <= 10
 
 
+async def test_a_redis_that_may_forget_budgets_is_warned_of_once(redis: RedisServer) -> None:
+    said = []
+    for policy in ("volatile-ttl", "noeviction"):
+        redis.client.config_set("maxmemory", "100mb")
+        redis.client.config_set("maxmemory-policy", policy)
+        try:
+            async with ledger_over(redis.url) as ledger:
+                with capture_logs() as lines:
+                    await ledger.tend()
+                    await ledger.tend()
+        finally:
+            redis.client.config_set("maxmemory", "0")
+            redis.client.config_set("maxmemory-policy", "noeviction")
+        said.append(len([line for line in lines if "evicts" in line["event"]]))
+    assert said == [1, 0]
+
+
 async def test_one_round_trip_before_the_work_and_one_after_it(redis: RedisServer) -> None:
     accounts = [
         *account(WindowLimits(period=MINUTE, max_requests=10)),
@@ -173,7 +192,7 @@ async def test_one_round_trip_before_the_work_and_one_after_it(redis: RedisServe
         redis.client.config_resetstat()
         await ledger.reserve(accounts, asking(5), "a")
         await ledger.settle(accounts, "a", Amounts(tokens=5))
-    stats = redis.client.info("commandstats")
+        stats = redis.client.info("commandstats")
     assert isinstance(stats, dict)
     assert stats["cmdstat_evalsha"]["calls"] == 2
     assert "cmdstat_eval" not in stats
