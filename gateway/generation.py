@@ -45,7 +45,7 @@ class Terms:
     granted: Granted
     """Who sees to the contract. Where that is the validator alone, `bound` is None though there is a contract."""
     is_claimed: bool = False
-    """Whether the backend says that it enforces contracts, and nobody corrects it."""
+    """Whether the backend says that it enforces contracts it is told of, and nobody corrects it."""
 
 
 class Generation:
@@ -69,6 +69,7 @@ class Generation:
         self._end: End | None = None
         self._finish: Finish | None = None
         self._num_repairs = 0
+        self._is_hinted = False
         self._outcome: Outcome | None = None
         self._count(self._usage)
 
@@ -128,6 +129,7 @@ class Generation:
             case UpstreamFinish():
                 # What it took is on the meter already.
                 self._end, self._usage, self._num_repairs = event.end, event.usage, event.num_repairs
+                self._is_hinted = event.is_hinted
             case TokenEvent() | RefusalText():
                 pass
             case _:  # a second start, or an end without a finish: not a stream of this protocol
@@ -222,7 +224,7 @@ class Generation:
                 rules=rules,
                 must_authorise=terms.rules.must_authorise,
                 stands_alone=stands_alone,
-                is_claimed=terms.is_claimed,
+                is_claimed=terms.is_claimed and self._is_hinted,
                 is_closed=self._splitter.is_closed,
             )
         return Outcome(

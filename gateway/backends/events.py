@@ -32,6 +32,8 @@ class UpstreamFinish:
     usage: Usage
     num_repairs: int = 0
     """How often the model was told of a fault before this answer; the usage is of all of them."""
+    is_hinted: bool = False
+    """Whether the server was told of the contract, and took it."""
     message: str | None = None
     """For the log."""
 

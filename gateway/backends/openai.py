@@ -6,6 +6,7 @@ Of a request only what this module spells goes there: no field of a caller's pas
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
@@ -55,20 +56,25 @@ class OpenAIServer:
         Raises:
             UpstreamRefusedError: nothing has begun, also after asking again where that may help.
         """
-        body = spelled(self.settings, self.settings.models[model], request)
-        for attempt in range(1, self.settings.max_attempts + 1):
+        upstream_model = self.settings.models[model]
+        attempt = 1
+        while True:
             async with AsyncExitStack() as stack:
                 try:
-                    events = await self._begin(body, stack)
+                    events = await self._begin(spelled(self.settings, upstream_model, request), stack)
                 except UpstreamRefusedError as error:
-                    pause = _pause(error, attempt)
-                    if error.fault not in _AGAIN or attempt == self.settings.max_attempts or pause is None:
-                        raise
+                    if error.fault is UpstreamFault.REQUEST and request.response_format is not None:
+                        # A hint is no condition: the text is validated with and without.
+                        request, pause = replace(request, response_format=None), 0.0
+                    else:
+                        pause = self._pause(error, attempt)
+                        attempt += 1
                 else:
                     self._count("begun")
+                    is_hinted = request.response_format is not None
                     tally = Tally(meter, request.messages, is_retry=is_retry)
                     stack.callback(tally.close)
-                    yield OpenAnswer(events=read_answer(events, tally, self.settings.name))
+                    yield OpenAnswer(events=read_answer(events, tally, self.settings.name, is_hinted=is_hinted))
                     return
             await asyncio.sleep(pause)
 
@@ -95,6 +101,17 @@ class OpenAIServer:
         if said is not None:
             raise self._failed(fault_of(answer.status, said), why=said.code or said.type or "an error event")
         return _after(first, rest)
+
+    def _pause(self, error: UpstreamRefusedError, attempt: int) -> float:
+        """How long to wait before asking again. Raises `error` where that does not help, or would take too long."""
+        if error.fault not in _AGAIN or attempt == self.settings.max_attempts:
+            raise error
+        asked = error.retry_after_seconds
+        if asked is None:
+            return float(_PAUSE_SECONDS * 2 ** (attempt - 1))
+        if asked > _MAX_PAUSE_SECONDS:
+            raise error
+        return asked
 
     def _key(self) -> str | None:
         try:
@@ -154,11 +171,3 @@ async def _drain(answer: StreamedAnswer) -> None:
     with suppress(StreamBrokenError, TimeoutError):
         async with asyncio.timeout(_DRAIN_SECONDS):
             await answer.read()
-
-
-def _pause(error: UpstreamRefusedError, attempt: int) -> float | None:
-    """How long to wait before asking again; None where that would be too long."""
-    asked = error.retry_after_seconds
-    if asked is None:
-        return float(_PAUSE_SECONDS * 2 ** (attempt - 1))
-    return asked if asked <= _MAX_PAUSE_SECONDS else None

@@ -31,8 +31,12 @@ class _BrokenAnswerError(Exception):
     """The answer contradicts itself or the API."""
 
 
-async def read_answer(stream: AsyncIterator[Chunk], tally: Tally, name: str) -> AsyncIterator[UpstreamEvent]:
+async def read_answer(
+    stream: AsyncIterator[Chunk], tally: Tally, name: str, *, is_hinted: bool = False
+) -> AsyncIterator[UpstreamEvent]:
     """The events of an answer of the backend `name`. After the reason of its end only the usage is waited for.
+
+    `is_hinted` says that the backend was told of the contract, and took it.
 
     Raises:
         NodeUnavailableError: the stream broke off before that.
@@ -54,7 +58,7 @@ async def read_answer(stream: AsyncIterator[Chunk], tally: Tally, name: str) -> 
             raise NodeUnavailableError(base_url=name, reason=f"the stream broke off: {error.reason}") from error
     if reading.end is None:
         raise NodeUnavailableError(base_url=name, reason="the stream ended without a finish reason")
-    yield UpstreamFinish(end=reading.end, usage=tally.close(), message=message)
+    yield UpstreamFinish(end=reading.end, usage=tally.close(), is_hinted=is_hinted, message=message)
 
 
 class _Reading:

@@ -484,3 +484,27 @@ async def test_a_keyed_answer_is_given_again_with_its_label(tmp_path: Path, *, s
         assert again.headers["idempotent-replayed"] == "true"
         assert again.headers["x-schemagate-downgrade"] == "validated_after"
     assert len(stub.requests) == 1
+
+
+@pytest.mark.parametrize(("text", "status"), [(VALID, 200), (PROSE, 422)])
+async def test_a_hint_that_is_refused_is_left_out_and_the_text_validated(
+    tmp_path: Path, text: str, status: int
+) -> None:
+    def reply(body: dict[str, Any]) -> Reply:
+        return Refuses(status=400, body={"error": {"message": "no"}}) if "response_format" in body else says(text)
+
+    stub, backend = OpenAIStub(script=reply), {"capability": "json_schema"}
+    async with gateway_before(tmp_path, stub, policy={"downgrade": "validate"}, backend=backend) as world:
+        answer = await sent(world, contracted())
+        assert answer.status_code == status
+        assert answer.json()["schemagate"]["completion"] == ("complete" if status == 200 else "invalid")
+    assert ["response_format" in request for request in stub.requests] == [True, False]
+
+
+async def test_a_request_that_is_refused_without_a_hint_is_refused(tmp_path: Path) -> None:
+    stub = OpenAIStub(script=lambda _: Refuses(status=400, body={"error": {"message": "no"}}))
+    backend = {"capability": "json_schema"}
+    async with gateway_before(tmp_path, stub, policy={"downgrade": "validate"}, backend=backend) as world:
+        answer = await sent(world, contracted())
+        assert (answer.status_code, answer.json()["error"]["reason"]) == (502, "backend_refused")
+    assert len(stub.requests) == 2
