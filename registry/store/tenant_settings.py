@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, and_, insert, select, update
 
 from registry.audit import AuditAction
 from registry.canonical import read_canonical
@@ -19,6 +20,9 @@ from registry.store.faults import retried
 from registry.store.ledger import lock_ledger
 from registry.store.tables.settings import TENANT_SETTINGS
 from registry.text import value_text
+
+_DROPPED: Final = "null"
+"""In the place of a document that was dropped; no topic has a document that is null."""
 
 
 class Topic(StrEnum):
@@ -51,7 +55,11 @@ class TenantSettingsStore:
     @retried
     async def of_tenant(self, tenant: TenantId, topic: Topic) -> Mapping[str, Setting]:
         """All documents of a topic, by subject."""
-        where = and_(TENANT_SETTINGS.c.tenant == tenant, TENANT_SETTINGS.c.topic == topic.value)
+        where = and_(
+            TENANT_SETTINGS.c.tenant == tenant,
+            TENANT_SETTINGS.c.topic == topic.value,
+            TENANT_SETTINGS.c.document != _DROPPED,
+        )
         async with self._database.looking() as session:
             rows = (await session.execute(select(TENANT_SETTINGS).where(where))).all()
         return {
@@ -85,16 +93,16 @@ class TenantSettingsStore:
             PreconditionFailedError: the version is not `expected_version` (0: there is none).
         """
         text = value_text(document)
+        assert text != _DROPPED, "a document is an object"
         where = _at(tenant, topic, subject)
         async with self._database.writing() as session:
             await lock_ledger(session, tenant)
             row = (await session.execute(select(TENANT_SETTINGS).where(where))).one_or_none()
-            observed = 0 if row is None else int(row.version)
-            if expected_version is not None and observed != expected_version:
-                raise PreconditionFailedError(expected=expected_version, observed=observed)
+            _check_version(row, expected_version)
+            version = 1 if row is None else int(row.version) + 1
             values = {
                 "document": text,
-                "version": observed + 1,
+                "version": version,
                 "changed_at": at,
                 "changed_by": actor.principal,
             }
@@ -110,7 +118,7 @@ class TenantSettingsStore:
                 key_id=actor.key_id,
                 action=AuditAction.SETTING_SET,
                 subject={"topic": topic.value, "subject": subject},
-                details={"to": document, "version": observed + 1},
+                details={"to": document, "version": version},
                 at=at,
             )
         return Setting(
@@ -118,7 +126,7 @@ class TenantSettingsStore:
             topic=topic,
             subject=subject,
             document=document,
-            version=observed + 1,
+            version=version,
             changed_at=at,
             changed_by=actor.principal,
         )
@@ -143,12 +151,17 @@ class TenantSettingsStore:
         async with self._database.writing() as session:
             await lock_ledger(session, tenant)
             row = (await session.execute(select(TENANT_SETTINGS).where(where))).one_or_none()
-            observed = 0 if row is None else int(row.version)
-            if expected_version is not None and observed != expected_version:
-                raise PreconditionFailedError(expected=expected_version, observed=observed)
-            if row is None:
+            _check_version(row, expected_version)
+            if row is None or row.document == _DROPPED:
                 return False
-            await session.execute(delete(TENANT_SETTINGS).where(where))
+            # The row stays, so that versions never begin again: whoever remembers an old one is not taken for current.
+            gone = {
+                "document": _DROPPED,
+                "version": int(row.version) + 1,
+                "changed_at": at,
+                "changed_by": actor.principal,
+            }
+            await session.execute(update(TENANT_SETTINGS).where(where).values(gone))
             await append_event(
                 session,
                 tenant=tenant,
@@ -160,6 +173,12 @@ class TenantSettingsStore:
                 at=at,
             )
         return True
+
+
+def _check_version(row: Row[Any] | None, expected: int | None) -> None:
+    observed = 0 if row is None or row.document == _DROPPED else int(row.version)
+    if expected is not None and observed != expected:
+        raise PreconditionFailedError(expected=expected, observed=observed)
 
 
 def _at(tenant: TenantId, topic: Topic, subject: str) -> ColumnElement[bool]:

@@ -85,8 +85,11 @@ async def test_dropped_is_as_if_it_had_never_been(database_url: str) -> None:
         assert await store.drop(ADA, ACME, Topic.SERVING, "", expected_version=1, at=later(1)) is True
         assert await store.of_tenant(ACME, Topic.SERVING) == {}
         assert await store.drop(ADA, ACME, Topic.SERVING, "", expected_version=None, at=later(2)) is False
+        with pytest.raises(PreconditionFailedError):  # whoever remembers the one before is not taken for current
+            await store.put(BOB, ACME, Topic.SERVING, "", STRICT, expected_version=1, at=later(3))
         anew = await store.put(ADA, ACME, Topic.SERVING, "", STRICT, expected_version=0, at=later(3))
-        assert anew.version == 1
+        assert anew.version == 3
+        assert await store.of_tenant(ACME, Topic.SERVING) == {"": anew}
 
 
 async def test_every_change_stands_in_the_chain_of_the_tenant_it_is_about(database_url: str) -> None:
