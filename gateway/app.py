@@ -20,6 +20,7 @@ from gateway.auth.keys import Pepper
 from gateway.auth.store import KeyStore
 from gateway.auth.wiring import open_auth
 from gateway.backends.openai import OpenAIServer
+from gateway.budgets.errors import BudgetRefusedError
 from gateway.budgets.ledger import BudgetLedger
 from gateway.budgets.wiring import open_budgets
 from gateway.comparisons import BoundedComparer
@@ -27,7 +28,7 @@ from gateway.compatibility.service import ComparisonService
 from gateway.compilers import Compiler
 from gateway.confluent.router import ROUTERS as CONFLUENT_ROUTERS
 from gateway.direct_routes import DirectRoutes, Endpoint
-from gateway.errors import BudgetRefusedError, ContractLookupError, ContractRefusedError, GatewayError
+from gateway.errors import ContractLookupError, ContractRefusedError, GatewayError
 from gateway.intake import ContractIntake
 from gateway.judging import Validator
 from gateway.metrics import GatewayMetrics

@@ -21,9 +21,9 @@ GatewayError
 ├── RulesError                    rules over answers (`gateway.rules.errors`)
 ├── StoreUnavailableError         the database of keys does not answer
 ├── IdentityProviderUnavailableError  a token cannot be checked: there are no keys of its issuer
-├── BudgetRefusedError            a limit of the caller's key, team or tenant
-├── BudgetUnreadableError         what is allowed cannot be read, so nothing is
-├── PriceUnknownError             money is limited, and nobody knows what this costs
+├── BudgetRefusedError            a limit of the caller's key, team or tenant (`gateway.budgets.errors`)
+├── BudgetUnreadableError         what is allowed cannot be read, so nothing is (likewise)
+├── PriceUnknownError             money is limited, and nobody knows what this costs (likewise)
 ├── CompilerError
 │   ├── CompilerUnavailableError  no pool, or it is full
 │   ├── CompileTimedOutError      this contract ran over its compile budget
@@ -39,7 +39,6 @@ GatewayError
 Statuses, headers and codes are in `gateway.problems`, nowhere else.
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -223,50 +222,6 @@ class IdentityProviderUnavailableError(GatewayError):
     def __init__(self, *, retry_after_seconds: float) -> None:
         super().__init__("tokens cannot be checked now, because the identity provider does not answer; ask again")
         self.retry_after_seconds = retry_after_seconds
-
-
-class BudgetRefusedError(GatewayError):
-    """A limit of the caller's key, team or tenant. `retry_after_seconds` is None where waiting a little does not help;
-    `resets_in_seconds` is when the window ends, None where there is none or where that would not help."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        level: str,
-        budget: str,
-        window: str | None,
-        limit: int | str,
-        observed: int | str,
-        retry_after_seconds: float | None,
-        resets_in_seconds: float | None,
-        headers: Mapping[str, str],
-    ) -> None:
-        super().__init__(message)
-        self.level = level
-        self.budget = budget
-        self.window = window
-        self.limit = limit
-        self.observed = observed
-        self.retry_after_seconds = retry_after_seconds
-        self.resets_in_seconds = resets_in_seconds
-        self.headers = headers
-
-
-class BudgetUnreadableError(GatewayError):
-    """What an operator set for this tenant was written by a newer gateway, or by hand."""
-
-    def __init__(self) -> None:
-        super().__init__("the budgets of this tenant cannot be read, so nothing is spent; an operator has to set them")
-
-
-class PriceUnknownError(GatewayError):
-    """Where money is limited, what has no price is not served. `model` is None where it is compiling that has none."""
-
-    def __init__(self, model: str | None) -> None:
-        what = "compiling has" if model is None else f"the model `{model[:128]}` has"
-        super().__init__(f"{what} no price here, and your budget is in money; ask whoever runs the gateway")
-        self.model = model
 
 
 class CompilerError(GatewayError):

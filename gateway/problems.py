@@ -9,10 +9,9 @@ from http import HTTPStatus
 from typing import Any
 
 from gateway.backends.errors import UpstreamRefusedError
+from gateway.budgets.errors import BudgetRefusedError, BudgetUnreadableError, PriceUnknownError
 from gateway.errors import (
     BodyTooLargeError,
-    BudgetRefusedError,
-    BudgetUnreadableError,
     CompileCrashedError,
     CompilerUnavailableError,
     CompileTimedOutError,
@@ -31,7 +30,6 @@ from gateway.errors import (
     NodeRefusedError,
     NoNodeError,
     OutputError,
-    PriceUnknownError,
     ResponseNotFoundError,
     SecretShownError,
     SlowBodyError,
@@ -260,6 +258,19 @@ def _upstream(error: UpstreamRefusedError) -> Problem:
 def internal_problem() -> Problem:
     """A bug of ours: its details are in the log under the request's id."""
     return Problem(status=500, type=SERVER, code="internal_error", message="the gateway failed; the failure is logged")
+
+
+def connection_problem(*, max_bytes: int | None) -> Problem:
+    """What never became a request: it is no HTTP, or its headers are longer than `max_bytes`."""
+    if max_bytes is None:
+        return Problem(status=400, type=INVALID, code="invalid_http", message="this is not a request of HTTP/1.1")
+    return Problem(
+        status=431,
+        type=INVALID,
+        code="headers_too_large",
+        message=f"the request line and the headers have at most {max_bytes} bytes together",
+        extensions={"limit_name": "max_head_bytes", "limit": max_bytes},
+    )
 
 
 def route_problem(status: int, *, allowed: tuple[str, ...] = ()) -> Problem:

@@ -113,7 +113,8 @@ def _fault(model: type[BaseModel], details: ErrorDetails, loc: _Loc) -> InvalidR
     if unsupported is not None:
         return unsupported
     fault = RequestFault.INVALID_TYPE if kind.endswith(("_type", "none_required")) else RequestFault.INVALID_VALUE
-    return InvalidRequestError(fault, f"`{param}` is refused: {_spoken(details)}", param=param)
+    spoken = f"`{param}`" if param else "the body"
+    return InvalidRequestError(fault, f"{spoken} is refused: {_spoken(details)}", param=param or None)
 
 
 def _spoken(details: ErrorDetails) -> str:
@@ -143,6 +144,8 @@ def _unknown(model: type[BaseModel], loc: _Loc, param: str) -> InvalidRequestErr
 def _unsupported(loc: _Loc, sent: object, param: str) -> InvalidRequestError | None:
     """Values that the API knows and this product does not serve; everything else is simply wrong."""
     served = ""
+    if not loc:  # the object as a whole
+        return None
     if loc[0] == "tools" and loc[-1] == "type" and len(loc) == _TOOL_DEPTH and isinstance(sent, str):
         served = "tools are of type function or custom, and nothing here runs others"
     elif loc[0] != "messages":

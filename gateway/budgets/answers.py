@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.budgets.errors import BudgetRefusedError
 from gateway.budgets.ledger import Standings, WindowStanding
-from gateway.errors import BudgetRefusedError
 from policy.budget import Budget, Exhausted
 from policy.periods import CalendarMonth, Period, is_rate
 from policy.prices import spelled, usd_of

@@ -14,10 +14,10 @@ import structlog
 
 from gateway.auth.authenticator import Caller
 from gateway.budgets.answers import limit_headers, refused
+from gateway.budgets.errors import PriceUnknownError
 from gateway.budgets.ledger import Accounts, BudgetLedger, EndedBefore, Granted, Refused, Standings
 from gateway.budgets.limits import BudgetLimits
 from gateway.budgets.meter import Meter
-from gateway.errors import PriceUnknownError
 from gateway.tasks import TaskOwner
 from policy.budget import Amounts, Demand
 from policy.prices import Cost, PriceTable, Quote, nano_usd

@@ -7,9 +7,9 @@ from typing import Final
 from pydantic import ValidationError
 
 from gateway.auth.authenticator import Caller
+from gateway.budgets.errors import BudgetUnreadableError
 from gateway.budgets.ledger import AccountName, Accounts, LimitedAccount
 from gateway.budgets.protocol import BudgetSent, PriceSetting, WindowSent
-from gateway.errors import BudgetUnreadableError
 from gateway.settings import GatewaySettings
 from gateway.tenant_settings import TenantSettings
 from policy.budget import NANO_USD, Level, LevelLimits, WindowLimits

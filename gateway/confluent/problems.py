@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.budgets.errors import BudgetRefusedError, BudgetUnreadableError
 from gateway.confluent.errors import ConfluentError, Fault
 from gateway.confluent.protocol import ErrorAnswer
 from gateway.errors import (
     BodyTooLargeError,
-    BudgetRefusedError,
-    BudgetUnreadableError,
     GatewayError,
     IdentityProviderUnavailableError,
     InsufficientScopeError,

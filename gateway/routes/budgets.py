@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.admin.authority import administered_and_there, require_installation
+from gateway.budgets.errors import BudgetUnreadableError
 from gateway.budgets.ledger import AccountName
 from gateway.budgets.limits import read_stored, stored, subject_of
 from gateway.budgets.members import level_state
 from gateway.budgets.protocol import BudgetAnswer, BudgetSent, BudgetUsageAnswer
 from gateway.call import Call, answer, begin
-from gateway.errors import BudgetUnreadableError
 from gateway.idempotency import once
 from gateway.query import Query, etag, if_match
 from policy.budget import Level

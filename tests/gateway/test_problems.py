@@ -7,11 +7,10 @@ from typing import Any, get_args
 import pytest
 
 from gateway.backends.errors import UpstreamFault, UpstreamRefusedError
+from gateway.budgets.errors import BudgetRefusedError, BudgetUnreadableError, PriceUnknownError
 from gateway.completion import CompletionClass, Reason
 from gateway.errors import (
     BodyTooLargeError,
-    BudgetRefusedError,
-    BudgetUnreadableError,
     CompileCrashedError,
     CompilerUnavailableError,
     CompileTimedOutError,
@@ -30,7 +29,6 @@ from gateway.errors import (
     NodeRefusedError,
     NoNodeError,
     OutputError,
-    PriceUnknownError,
     RequestFault,
     ResponseNotFoundError,
     SecretShownError,

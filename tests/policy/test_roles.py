@@ -21,6 +21,7 @@ TABLE: dict[Action, set[Role]] = {
     Action.TRUST_KEY: {OP},
     Action.SET_POLICY: {OP},
     Action.READ_AUDIT: {U, OP},
+    Action.ADMINISTER: {OP},
 }
 
 

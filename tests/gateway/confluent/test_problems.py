@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from gateway.budgets.errors import BudgetRefusedError
 from gateway.confluent.errors import ConfluentError, Fault, no_schema, no_subject, no_version
 from gateway.confluent.problems import ROWS, refusal_of, rejected
 from gateway.errors import (
     BodyTooLargeError,
-    BudgetRefusedError,
     GatewayError,
     IdentityProviderUnavailableError,
     InsufficientScopeError,
