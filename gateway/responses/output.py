@@ -58,13 +58,14 @@ class Output:
                 assert_never(part)
 
     def finish(self, *, is_whole: bool, has_content: bool) -> Iterator[Event]:
-        """The answer has its class: where it is not whole, its last item is not. Where it has content, there are
-        words, if only empty ones."""
+        """The answer has its class: where it is not whole, nothing is that waited for the verdict. Where it has
+        content, there are words, if only empty ones."""
         if has_content and not any(isinstance(item, MessageItem) for item in self._items):
             message = yield from self._message()
             yield from message.say("", None, is_refusal=False)
-        if self._items and not is_whole:
-            self._items[-1].status = "incomplete"
+        if not is_whole:
+            # Whole calls before the one that was cut, too: nobody has judged them.
+            self.fail()
         yield from self._done()
 
     def fail(self) -> None:

@@ -154,6 +154,19 @@ def test_of_an_answer_that_is_cut_the_last_item_is_incomplete() -> None:
     assert "function_call_arguments.done" not in names(events)
 
 
+def test_a_call_before_one_that_was_cut_was_judged_by_nobody_and_is_not_said_to_be_done() -> None:
+    parts: list[AnswerPart] = [
+        ReasoningPart(text="hm"),
+        began(0),
+        CallPart(index=0, text='{"id":"no number"}'),
+        began(1),
+        CallPart(index=1, text='{"i'),
+    ]
+    output, events = told(parts, is_whole=False)
+    assert [item.status for item in output.told()] == ["completed", "incomplete", "incomplete"]
+    assert "function_call_arguments.done" not in names(events)
+
+
 @pytest.mark.parametrize(
     ("part", "whole"),
     [
