@@ -77,11 +77,20 @@ NODE_FAULTS: Mapping[str, Row] = {
         message="the inference node has changed its tokenizer; ask again",
         retry_after_seconds=1,
     ),
+    # These two stay so until an operator has done something.
     "invalid_frame": Row(
-        status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node does not trust the compiler's key"
+        status=502,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the inference node does not trust the compiler's key",
+        is_final=True,
     ),
     "artifact_key_mismatch": Row(
-        status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node names the contract differently"
+        status=502,
+        type=SERVER,
+        code=BACKEND_FAILED,
+        message="the inference node names the contract differently",
+        is_final=True,
     ),
     "artifact_failed": Row(
         status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node could not load the contract"
