@@ -10,6 +10,7 @@ import uvicorn
 from compiler_pool.serving import UNUSABLE_SETTINGS, made_from_settings, server_config
 from gateway.app import create_app
 from gateway.auth.store import KeyStore
+from gateway.bounded_connection import BoundedConnection
 from gateway.errors import StoreUnavailableError
 from gateway.settings import GatewaySettings
 
@@ -25,6 +26,8 @@ def main() -> None:
     config = server_config(
         create_app(settings), host=settings.host, port=settings.port, shutdown_seconds=settings.shutdown_seconds
     )
+    # The only one of our servers that strangers reach.
+    config.http = BoundedConnection
     gc.set_threshold(_YOUNG_OBJECTS)
     _keep_for_good()
     GatewayServer(config).run()

@@ -33,6 +33,11 @@ async def read_body(
         raise InvalidRequestError(
             RequestFault.UNSUPPORTED_MEDIA_TYPE, "the body must be `application/json`", param="content-type"
         )
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"identity", ""}:
+        raise InvalidRequestError(
+            RequestFault.UNSUPPORTED_MEDIA_TYPE, "the body must be sent as it is, not encoded", param="content-encoding"
+        )
     announced = request.headers.get("content-length", "")
     # Nineteen digits are more than any limit, and int() has a limit of its own on digits.
     if announced.isdecimal() and int(announced[:19]) > max_bytes:
