@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT
+from tests.docs.defined import defined_metrics, settings_classes
 
 DEPLOY = ROOT / "deploy"
 PROMTOOL = shutil.which("promtool")
@@ -23,12 +24,8 @@ def compose() -> dict[str, Any]:
 
 def variables_the_code_reads() -> set[str]:
     """Every `SCHEMAGATE_…` name that a settings class of ours defines."""
-    from compiler_pool.settings import PoolSettings
-    from gateway.settings import GatewaySettings
-    from inference_node.settings import NodeSettings
-
     names: set[str] = {"SCHEMAGATE_ARTIFACT_KEYS", "SCHEMAGATE_REDIS_URL"}
-    for settings in (PoolSettings, GatewaySettings, NodeSettings):
+    for settings in settings_classes():
         prefix = settings.model_config["env_prefix"]
         names.update(f"{prefix}{field}".upper() for field in settings.model_fields)
     return names
@@ -39,6 +36,21 @@ def test_compose_sets_only_variables_that_the_code_reads() -> None:
     for name in OURS:
         unknown = set(compose()["services"][name]["environment"]) - known
         assert not unknown, f"{name} sets {unknown}"
+
+
+def test_the_example_environment_names_only_what_compose_reads() -> None:
+    named = set(re.findall(r"^(?:# )?(SCHEMAGATE_\w+)=", (DEPLOY / "example.env").read_text(), flags=re.MULTILINE))
+    read = {name for service in OURS for name in compose()["services"][service]["environment"]}
+    assert named
+    assert named <= read
+
+
+def test_budgets_are_kept_by_a_redis_that_forgets_nothing() -> None:
+    services = compose()["services"]
+    command = " ".join(services["budgets"]["command"])
+    assert "--appendonly yes" in command
+    assert "--maxmemory-policy noeviction" in command
+    assert "redis://budgets:" in services["gateway"]["environment"]["SCHEMAGATE_GATEWAY_BUDGET_REDIS_URL"]
 
 
 def dockerfile_targets() -> Iterator[tuple[str, str]]:
@@ -72,6 +84,26 @@ def test_prometheus_scrapes_the_three_services_of_compose() -> None:
     }
     ports = {"gateway": 8080, "pool": 8081, "node": 8082}
     assert targets == {f"{name}:{port}" for name, port in ports.items()}
+
+
+def test_prometheus_reads_the_alerts_that_lie_beside_its_configuration() -> None:
+    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    assert config["rule_files"] == ["alerts.yml"]
+    assert compose()["services"]["prometheus"]["volumes"] == ["./prometheus:/etc/prometheus:ro"]
+    rules = [rule for group in load_alerts()["groups"] for rule in group["rules"]]
+    written = (ROOT / "docs" / "operators.md").read_text()
+    assert [rule["alert"] for rule in rules if f"`{rule['alert']}`" not in written] == []
+
+
+def test_alerts_name_only_metrics_that_the_code_defines() -> None:
+    expressions = [rule["expr"] for group in load_alerts()["groups"] for rule in group["rules"]]
+    named = {name for each in expressions for name in re.findall(r"\bschemagate_[a-z0-9_]+\b", each)}
+    assert named <= defined_metrics()
+
+
+def load_alerts() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text())
+    return loaded
 
 
 @pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed (Debian, Ubuntu: apt-get install prometheus)")
