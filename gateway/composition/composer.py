@@ -19,10 +19,16 @@ from gateway.composition.formats import (
 )
 from gateway.composition.lark_text import can_answer, can_be_embedded, composed_lark
 from gateway.composition.shape import Shape, Thought, Words
-from gateway.composition.tool_contracts import cannot_stand_beside, contract_of, grammar_tools
+from gateway.composition.tool_contracts import (
+    cannot_stand_beside,
+    contract_of,
+    grammar_tools,
+    no_object,
+    takes_an_object,
+)
 from gateway.errors import ContractRefusedError, InvalidRequestError, RequestFault
 from gateway.intake import ContractIntake
-from gateway.intent import CustomTool, Tool, Toolbox, ToolMode
+from gateway.intent import CustomTool, FunctionTool, Tool, Toolbox, ToolMode
 from gateway.outcome import TakenContract
 from gateway.stages import StageClock
 from policy.limits import TENANT
@@ -81,6 +87,8 @@ class Composer:
             inline = contract_of(tool)
             if inline is not None:
                 taken[tool.name] = await self._intake.take(inline, self._caller, self._clock)
+                if isinstance(tool, FunctionTool) and not takes_an_object(taken[tool.name].contract):
+                    raise no_object(tool)
         return taken
 
     async def _composed(

@@ -1,9 +1,12 @@
 """What the calls of tools have to satisfy, tool by tool."""
 
+from collections.abc import Mapping
+
 from gateway.errors import ContractRefusedError
 from gateway.intent import CustomTool, FunctionTool, InlineContract, Tool, Toolbox
 from policy.rejection import Rejection, RejectionCode
-from registry.contract import ContractKind, JsonValue
+from registry.contract import CanonicalContract, ContractKind, JsonValue
+from registry.dialects import dialect_of, named_dialect
 
 
 def grammar_tools(toolbox: Toolbox) -> tuple[CustomTool, ...]:
@@ -50,4 +53,38 @@ def of_an_object(parameters: JsonValue) -> JsonValue:
     kind = parameters.get("type", "object")
     if isinstance(kind, list) and "object" in kind:
         kind = "object"
-    return {"type": kind, **parameters, **({"type": "object"} if kind == "object" else {})}
+    typed = {"type": kind, **parameters, **({"type": "object"} if kind == "object" else {})}
+    more = typed.get("allOf", [])
+    if "$ref" not in typed or not _ignores_what_stands_beside_a_reference(typed) or not isinstance(more, list):
+        return typed
+    # Where it stands now, the type counts beside it.
+    return {name: member for name, member in typed.items() if name != "$ref"} | {
+        "allOf": [*more, {"$ref": typed["$ref"]}]
+    }
+
+
+def _ignores_what_stands_beside_a_reference(schema: JsonValue) -> bool:
+    uri = named_dialect(schema)
+    dialect = None if uri is None else dialect_of(uri)
+    return dialect is not None and dialect.ignores_ref_siblings
+
+
+def takes_an_object(contract: CanonicalContract) -> bool:
+    """Whether the arguments of a function with these parameters are an object whatever else they are."""
+    schema, definitions = contract.schema, {}
+    if isinstance(schema, dict):
+        definitions = {f"#/$defs/{name}": each for name, each in _members(schema.get("$defs")).items()}
+        if "type" not in schema and "$ref" in schema:  # as the canonical form writes a schema that is within itself
+            schema = definitions.get(str(schema["$ref"]))
+    return _members(schema).get("type") == "object"
+
+
+def _members(value: JsonValue) -> Mapping[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+def no_object(tool: FunctionTool) -> ContractRefusedError:
+    """The refusal of a function whose arguments would be no object."""
+    message = "The arguments of a function are an object: let `type` be `object`."
+    rejection = Rejection(code=RejectionCode.UNSUPPORTED_VALUE, message=message, pointer="/type", keyword="type")
+    return ContractRefusedError((rejection,), param=tool.param)

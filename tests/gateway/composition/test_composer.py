@@ -334,6 +334,35 @@ async def test_arguments_are_an_object_whatever_the_schema_leaves_open(parameter
     assert not world.allows(call.format("[]"))
 
 
+DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+
+
+@pytest.mark.parametrize("target", [{}, {"type": ["object", "string"]}, {"anyOf": [{"type": "object"}, {}]}])
+async def test_arguments_are_an_object_where_an_older_draft_reads_nothing_beside_a_reference(target: JsonValue) -> None:
+    parameters: JsonValue = {"$schema": DRAFT_07, "$ref": "#/definitions/x", "definitions": {"x": target}}
+    world = World(await composed(None, toolbox(function("f", parameters), mode=ToolMode.REQUIRED)))
+    call = '<tool_call>\n{{"name": "f", "arguments": {}}}\n</tool_call>'
+    assert world.allows(call.format('{"a":1}'))
+    assert not world.allows(call.format('"a"'))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"type": "string"},
+        {"type": ["string", "null"]},
+        {"type": "integer"},
+        {"$schema": DRAFT_07, "$ref": "#/definitions/x", "definitions": {"x": {"type": "string"}}},
+        {"$schema": DRAFT_07, "$ref": "#/definitions/x", "definitions": {"x": {"type": "string"}}, "allOf": 1},
+    ],
+)
+async def test_a_function_whose_arguments_would_be_no_object_is_refused(parameters: JsonValue) -> None:
+    with pytest.raises(ContractRefusedError) as caught:
+        await composed(None, toolbox(function("f", parameters)))
+    assert caught.value.param == "tools[0].function.parameters"
+    assert caught.value.rejections[0].code in {RejectionCode.UNSUPPORTED_VALUE, RejectionCode.UNSATISFIABLE}
+
+
 async def test_parameters_that_are_recursive_work() -> None:
     tree: JsonValue = {
         "type": "object",
