@@ -150,12 +150,20 @@ def _operation(method: str, path: str, route: APIRoute, operation: Operation, sh
     }
     if operation.body is not None:
         schema = shapes.of(operation.body, "validation")
-        described["requestBody"] = {"required": operation.is_body_required, "content": {JSON: {"schema": schema}}}
+        described["requestBody"] = {"required": _is_body_required(operation), "content": {JSON: {"schema": schema}}}
     if operation.is_open:
         described["security"] = []
     elif operation.fault_shape == "ConfluentError":
         described["security"] = [{"key": []}, {"basic": []}]
     return described
+
+
+def _is_body_required(operation: Operation) -> bool:
+    """An empty body of the contract API is an empty object, which some bodies may be."""
+    body = operation.body
+    if isinstance(body, type) and issubclass(body, BaseModel):
+        return operation.is_body_required and any(field.is_required() for field in body.model_fields.values())
+    return operation.is_body_required
 
 
 def _answer(status: int, answer: Answer, shapes: _Shapes) -> dict[str, Any]:

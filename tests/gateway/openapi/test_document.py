@@ -37,6 +37,13 @@ def test_every_operation_has_an_id_of_its_own_and_a_summary() -> None:
     assert all(each["summary"].endswith((".", ":")) or "." in each["summary"] for each in operations)
 
 
+def test_a_body_of_which_nothing_is_required_may_be_left_out() -> None:
+    paths = document()["paths"]
+    assert paths["/v1/admin/tenants/{tenant}/keys"]["post"]["requestBody"]["required"] is False
+    assert paths["/v1/contracts"]["post"]["requestBody"]["required"] is True
+    assert paths["/v1/chat/completions"]["post"]["requestBody"]["required"] is True
+
+
 def test_every_reference_leads_somewhere() -> None:
     whole = document()
     schemas = whole["components"]["schemas"]
