@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gateway.admin.authority import administered_and_there
 from gateway.call import Call, answer, begin
 from gateway.idempotency import once
 from gateway.policies.documents import FAMILY, FAMILY_RULE, is_family
@@ -15,9 +16,8 @@ from gateway.rules.errors import RulesUnreadableError
 from gateway.rules.protocol import RuleSetAnswer, RuleSetSent
 from gateway.rules.setting import require_usable
 from policy.roles import Action
-from registry.errors import ForbiddenError, InvalidNameError
+from registry.errors import InvalidNameError
 from registry.identifiers import TenantId
-from registry.naming import read_team
 from registry.permissions import require
 from registry.store.tenant_settings import Topic
 
@@ -67,7 +67,7 @@ async def _get(request: Request, tenant: str, family: str | None) -> Response:
     call = await begin(request, "rules_get")
     Query(request)
     subject = _subject(family)
-    of = _of_interest(call, tenant)
+    of = await _of_interest(call, tenant)
     # Who writes contracts has to know what else answers under them must pass; who only calls learns it by the answers.
     require(call.actor, Action.REGISTER_REVISION)
     return await _told(call, of, family, subject)
@@ -77,7 +77,7 @@ async def _set(request: Request, tenant: str, family: str | None) -> Response:
     call = await begin(request, "rules_set")
     Query(request)
     subject = _subject(family)
-    of = _of_interest(call, tenant)
+    of = await _of_interest(call, tenant)
     require(call.actor, Action.SET_POLICY)
     body = await call.body(RuleSetSent)
     version = if_match(request)
@@ -99,7 +99,7 @@ async def _drop(request: Request, tenant: str, family: str | None) -> Response:
     call = await begin(request, "rules_drop")
     Query(request)
     subject = _subject(family)
-    of = _of_interest(call, tenant)
+    of = await _of_interest(call, tenant)
     require(call.actor, Action.SET_POLICY)
     version = if_match(request)
 
@@ -112,19 +112,14 @@ async def _drop(request: Request, tenant: str, family: str | None) -> Response:
     return await once(call, b"", forget)
 
 
-def _of_interest(call: Call, tenant: str) -> TenantId:
-    """The tenant of the path, if it is the caller's own or the caller is of those who run the installation.
+async def _of_interest(call: Call, tenant: str) -> TenantId:
+    """The tenant of the path, if it is the caller's own, or an operator of the installation asks.
 
     Raises:
-        InvalidNameError: it cannot be a tenant's name.
-        ForbiddenError: it is another's; whether it exists is not said.
+        ForbiddenError: the caller is no operator, and it is another's.
+        NotFoundError: it is another's; whether it is there is not said.
     """
-    name = read_team(tenant)
-    if name is None:
-        raise InvalidNameError("a tenant", tenant)
-    if call.actor.tenant not in {tenant, call.services.settings.admin_tenant}:
-        raise ForbiddenError(Action.SET_POLICY, reason="only its own operators and the installation's may")
-    return TenantId(tenant)
+    return call.actor.tenant if call.actor.tenant == tenant else await administered_and_there(call, tenant)
 
 
 def _subject(family: str | None) -> str:
