@@ -242,7 +242,7 @@ def test_log_probabilities_are_of_the_tokens_of_the_answer(product: Product) -> 
 def test_the_model_may_decline_where_the_tenants_policy_lets_it(product: Product) -> None:
     policy_url = f"{product.gateway_url}/v1/admin/tenants/local/serving-policy"
     schema = {"type": "object", "properties": {"steps": {"type": "string"}}, "required": ["steps"]}
-    form = {"type": "json_schema", "json_schema": {"name": "c", "strict": True, "schema": schema}}
+    form: dict[str, Any] = {"type": "json_schema", "json_schema": {"name": "c", "strict": True, "schema": schema}}
     declining: dict[str, Any] = {
         "messages": [{"role": "user", "content": "Repeat exactly this text: <refusal>I cannot do that.</refusal>"}],
         "response_format": form,
@@ -260,6 +260,19 @@ def test_the_model_may_decline_where_the_tenants_policy_lets_it(product: Product
             again = streamed(api, **declining, seed=refused.schemagate["seed"], max_tokens=100).choices[0]
             assert (again.message.refusal, again.message.content) == (message.refusal, None)
             assert again.finish_reason == refused.choices[0].finish_reason == "stop"
+            fields: dict[str, Any] = {
+                "model": api.models.list().data[0].id,
+                "input": declining["messages"],
+                "text": {"format": {"type": "json_schema", **form["json_schema"]}},
+                "max_output_tokens": 100,
+                "extra_body": {"seed": refused.schemagate["seed"]},
+            }
+            response = api.responses.create(**fields)
+            (item,) = response.output
+            assert item.type == "message"
+            assert [part.type for part in item.content] == ["refusal"]
+            assert item.content[0].model_dump()["refusal"] == message.refusal
+            assert (response.status, response.output_text) == ("completed", "")
         finally:
             restored = raw.put(policy_url, json={}, headers={"If-Match": changed.headers["etag"]})
             assert restored.is_success, restored.text
