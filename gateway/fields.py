@@ -107,13 +107,16 @@ def screen_fields(body: Mapping[str, JsonValue], table: FieldTable) -> Screened:
     return screened
 
 
-def unknown_member(name: str, *, known: tuple[str, ...], param: str) -> InvalidRequestError:
+def unknown_member(
+    name: str, *, known: tuple[str, ...], param: str, fault: RequestFault = RequestFault.UNKNOWN_PARAMETER
+) -> InvalidRequestError:
     """The refusal of an unknown member of a nested object, with what was probably meant."""
     close = difflib.get_close_matches(name[:_MAX_SHOWN_CHARACTERS], known, n=1)
     meant = f"; did you mean `{close[0]}`?" if close else ""
+    fate = "is not known, and not ignored" if fault is RequestFault.UNKNOWN_CONSTRAINT else "is not known"
     return InvalidRequestError(
-        RequestFault.UNKNOWN_PARAMETER,
-        f"`{param}` is not known{meant}",
+        fault,
+        f"`{param}` {fate}{meant}",
         param=param,
         suggestion=close[0] if close else None,
     )

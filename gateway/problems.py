@@ -283,7 +283,8 @@ def route_problem(status: int, *, allowed: tuple[str, ...] = ()) -> Problem:
             message="this path has no such method",
             headers={"Allow": ", ".join(allowed)},
         )
-    return Problem(status=404, type=INVALID, code="unknown_url", message="there is nothing at this path")
+    message = "there is nothing at this path: base URLs of clients end in /v1, and GET /openapi.json lists all paths"
+    return Problem(status=404, type=INVALID, code="unknown_url", message=message)
 
 
 def _from_row(

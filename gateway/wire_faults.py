@@ -1,7 +1,7 @@
 """From what pydantic finds wrong to what a caller is told: a code, a path, and never the input itself."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -132,13 +132,29 @@ def _spoken(details: ErrorDetails) -> str:
 
 def _unknown(model: type[BaseModel], loc: _Loc, param: str) -> InvalidRequestError:
     parent = tuple(part for part in loc[:-1] if isinstance(part, str))
-    known = tuple(field.alias or name for name, field in _NESTED.get(parent, model).model_fields.items())
-    error = unknown_member(str(loc[-1]), known=known, param=param)
+    nested = _NESTED.get(parent) or _model_at(model, parent)
+    known = tuple(field.alias or name for name, field in nested.model_fields.items())
     if param.partition(".")[0] in _CONSTRAINT_CARRIERS:
-        return InvalidRequestError(
-            RequestFault.UNKNOWN_CONSTRAINT, f"{error}; it is not ignored", param=param, suggestion=error.suggestion
-        )
-    return error
+        return unknown_member(str(loc[-1]), known=known, param=param, fault=RequestFault.UNKNOWN_CONSTRAINT)
+    return unknown_member(str(loc[-1]), known=known, param=param)
+
+
+def _model_at(model: type[BaseModel], parent: tuple[str, ...]) -> type[BaseModel]:
+    """The model of what stands at `parent`; `model` itself where its annotations do not say."""
+    at = model
+    for name in parent:
+        inner = _model_in(at.model_fields[name].annotation) if name in at.model_fields else None
+        if inner is None:
+            return model
+        at = inner
+    return at
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_model_in(argument) for argument in get_args(annotation))
+    return next((model for model in found if model is not None), None)
 
 
 def _unsupported(loc: _Loc, sent: object, param: str) -> InvalidRequestError | None:

@@ -223,6 +223,8 @@ def test_paths_are_spelled_as_the_clients_spell_them() -> None:
 
 
 def test_what_the_router_refuses_has_a_body_too() -> None:
-    assert route_problem(404).code == "unknown_url"
+    nowhere = route_problem(404)
+    assert nowhere.code == "unknown_url"
+    assert "base URLs of clients end in /v1" in nowhere.message
     problem = route_problem(405, allowed=("GET", "PUT"))
     assert (problem.code, problem.headers) == ("method_not_allowed", {"Allow": "GET, PUT"})
