@@ -11,10 +11,14 @@ A client that closes the connection cancels its sequence within one step.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 MAX_TOP_LOGPROBS = 20
 MAX_TOOLS = 256
+
+Count = Annotated[int, Field(ge=0, le=10**9)]
+"""Of tokens: what is counted is charged, and a node that counts backwards, or more than any context, is none."""
+Byte = Annotated[int, Field(ge=0, le=255)]
 
 
 class Wire(BaseModel):
@@ -96,15 +100,15 @@ class Started(Wire):
     """First event: the sequence holds its place and its prompt is counted."""
 
     event: Literal["started"] = "started"
-    prompt_tokens: int
+    prompt_tokens: Count
 
 
 class TopLogprob(Wire):
     """A token that could have been picked. `text` has a replacement character where the bytes are none."""
 
     text: str
-    token_bytes: list[int]
-    logprob: float
+    token_bytes: list[Byte]
+    logprob: FiniteFloat
 
 
 class TokenLogprob(Wire):
@@ -112,8 +116,8 @@ class TokenLogprob(Wire):
     temperature and nucleus. A forced token has one too. End tokens have no entry."""
 
     text: str
-    token_bytes: list[int]
-    logprob: float
+    token_bytes: list[Byte]
+    logprob: FiniteFloat
     top: list[TopLogprob] = []
 
 
@@ -127,7 +131,7 @@ class TokenEvent(Wire):
     event: Literal["token"] = "token"
     text: str
     token_ids: list[int]
-    num_forced_tokens: int
+    num_forced_tokens: Count
     accepting: bool | None
     logprobs: list[TokenLogprob] | None = None
 
@@ -148,9 +152,9 @@ StopCause = Literal[
 class Usage(Wire):
     """`forced_tokens` is a part of `completion_tokens`. The end token counts; a stop string's tokens count."""
 
-    prompt_tokens: int
-    completion_tokens: int
-    forced_tokens: int
+    prompt_tokens: Count
+    completion_tokens: Count
+    forced_tokens: Count
 
 
 class NodeTimings(Wire):

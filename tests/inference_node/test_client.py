@@ -70,6 +70,30 @@ FINISH = (
 )
 
 
+def logprob(value: str, byte: int = 97) -> bytes:
+    said = f'"logprobs":[{{"text":"a","token_bytes":[{byte}],"logprob":{value}}}]'
+    return line("a").replace(b"}\n", b"," + said.encode() + b"}\n")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        STARTED.replace(b"3", b"-3") + FINISH,
+        STARTED + line("a").replace(b'"num_forced_tokens": 1', b'"num_forced_tokens": -1') + FINISH,
+        STARTED + FINISH.replace(b'"completion_tokens": 3', b'"completion_tokens": -3'),
+        STARTED + FINISH.replace(b'"completion_tokens": 3', b'"completion_tokens": 1' + b"0" * 30),
+        STARTED + logprob("NaN") + FINISH,
+        STARTED + logprob("-Infinity") + FINISH,
+        STARTED + logprob("-1.5", byte=256) + FINISH,
+    ],
+)
+async def test_counts_that_are_none_and_numbers_that_are_not_in_json_are_no_nodes_answer(lines: bytes) -> None:
+    """The one would be charged, the other be given out as what no client reads."""
+    async with httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, content=lines))) as http:
+        with pytest.raises(NodeUnavailableError, match="unreadable event"):
+            await collect(NodeClient("http://node", http), request())
+
+
 async def test_tokens_that_came_together_are_one_event_and_tokens_that_did_not_are_not() -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield STARTED + line("a") + line("bc") + line("def")[:7]
