@@ -238,7 +238,7 @@ async def _open(
         tasks.start(precompiler.watch(), name="precompile watch")
     for _ in range(settings.num_precompiles):
         tasks.start(precompiler.work(), name="precompile")
-    tenant_settings = TenantSettings(TenantSettingsStore(store.database))
+    tenant_settings = TenantSettings(TenantSettingsStore(store.database), tasks=tasks)
     policies = ServingPolicies(tenant_settings, installation=said_in(settings.serving_policy))
     rules = open_rules(settings, tenant_settings, metrics, stack)
     budgets = open_budgets(settings, tenant_settings, metrics, ledger=around.ledger, tasks=tasks, stack=stack)

@@ -1,6 +1,7 @@
 """From an `Authorization` header to a caller, with a cache short enough that revocation bites within a second."""
 
 import asyncio
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -18,8 +19,9 @@ from gateway.auth.records import KeyRecord
 from gateway.auth.store import KeyStore
 from gateway.auth.tenant_lookup import TenantLookup
 from gateway.auth.tenant_store import TenantStore
-from gateway.errors import TenantDisabledError, UnauthenticatedError
+from gateway.errors import StoreUnavailableError, TenantDisabledError, UnauthenticatedError
 from gateway.identifiers import KeyId, TenantPartition
+from gateway.tasks import TaskOwner
 from policy.scopes import Scope
 from registry.identifiers import PrincipalId, TenantId
 from registry.revision import Actor
@@ -72,6 +74,7 @@ class Authenticator:
         *,
         tokens: TokenVerifier | None = None,
         uses: KeyUses | None = None,
+        tasks: TaskOwner | None = None,
         cache_seconds: float = MAX_CACHE_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -79,6 +82,7 @@ class Authenticator:
         self._pepper = pepper
         self._tokens = tokens
         self._uses = uses
+        self._tasks = tasks
         self._cache_seconds = min(cache_seconds, MAX_CACHE_SECONDS)
         self._monotonic = monotonic
         self._tenants = TenantLookup(
@@ -86,6 +90,7 @@ class Authenticator:
         )
         self._verified: OrderedDict[str, tuple[float, KeyRecord]] = OrderedDict()
         self._locks: dict[str, asyncio.Lock] = {}
+        self._num_changes = 0
 
     async def authenticate(self, authorization: str | None, *, schemes: Schemes = Schemes.BEARER) -> Caller:
         """The caller of a header `Bearer sg_<id>_<secret>` or `Bearer <token>`, or of Basic credentials with a key
@@ -128,11 +133,13 @@ class Authenticator:
 
     def forget(self, key_id: KeyId) -> None:
         """The key was changed here: this replica need not wait until its cache is a second old."""
+        self._num_changes += 1
         for digest in [digest for digest, (_, record) in self._verified.items() if record.key_id == key_id]:
             del self._verified[digest]
 
     def forget_tenant(self, tenant: TenantId) -> None:
         """Likewise for all keys and tokens of a tenant."""
+        self._num_changes += 1
         self._tenants.forget(tenant)
         for digest in [digest for digest, (_, record) in self._verified.items() if record.tenant == tenant]:
             del self._verified[digest]
@@ -151,19 +158,45 @@ class Authenticator:
             finally:
                 if not lock.locked():
                     self._locks.pop(digest, None)
+        self._renew_ahead(key, digest, now)
         # The overlap of a rotation may have ended since the key was read.
         return kept if self._accepts(kept, key, digest, now) else None
+
+    def _renew_ahead(self, key: ApiKey, digest: str, now: datetime) -> None:
+        """Ask for a key in use again before it is too old to be believed, beside the requests that use it."""
+        until, _ = self._verified.get(digest, (math.inf, None))
+        is_young = self._monotonic() < until - self._cache_seconds / 2
+        if self._tasks is None or is_young or digest in self._locks:
+            return
+        self._locks[digest] = asyncio.Lock()
+        self._tasks.start(self._renew(key, digest, now), name="key in use")
+
+    async def _renew(self, key: ApiKey, digest: str, now: datetime) -> None:
+        lock = self._locks.setdefault(digest, asyncio.Lock())
+        try:
+            async with lock:
+                await self._ask(key, digest, now)
+        except StoreUnavailableError as error:
+            # What is kept holds to its end; then whoever comes asks, and is told.
+            _log.warning("a key could not be renewed", why=error.reason)
+        finally:
+            if not lock.locked():
+                self._locks.pop(digest, None)
 
     def _fresh(self, digest: str) -> KeyRecord | None:
         cached = self._verified.get(digest)
         return None if cached is None or self._monotonic() >= cached[0] else cached[1]
 
     async def _ask(self, key: ApiKey, digest: str, now: datetime) -> KeyRecord | None:
-        asked_at = self._monotonic()
+        # What was changed here meanwhile, the answer may not know.
+        asked_at, num_changes = self._monotonic(), self._num_changes
         record = await self._store.find(key.key_id)
         matches = self._accepts(_NOBODY if record is None else record, key, digest, now)
         if record is None or not matches:
+            self._verified.pop(digest, None)
             return None
+        if num_changes != self._num_changes:
+            return record
         self._verified[digest] = (asked_at + self._cache_seconds, record)
         self._verified.move_to_end(digest)
         while len(self._verified) > _MAX_CACHED_KEYS:

@@ -34,7 +34,7 @@ async def open_auth(
     stack.push_async_callback(uses.close)
     tasks.start(uses.run(), name="uses of keys")
     tokens = await _verifier(oidc, tasks, stack) if oidc.is_enabled else None
-    authenticator = Authenticator(store, pepper, tokens=tokens, uses=uses)
+    authenticator = Authenticator(store, pepper, tokens=tokens, uses=uses, tasks=tasks)
     return AuthParts(
         authenticator=authenticator,
         keys=KeyDesk(store, pepper, changed=authenticator.forget),

@@ -20,10 +20,11 @@ from gateway.auth.records import KeyRecord
 from gateway.auth.store import KeyStore
 from gateway.errors import UnauthenticatedError
 from gateway.identifiers import KeyId
+from gateway.tasks import TaskOwner
 from policy.roles import ALL_ROLES, Role
 from registry.identifiers import PrincipalId, TeamName, TenantId
 from registry.revision import Actor
-from tests.gateway.twins import gateway_with
+from tests.gateway.twins import gateway_with, until
 
 PEPPER = "a pepper only for tests"
 NOW = datetime.now(UTC)
@@ -96,6 +97,24 @@ async def test_a_revoked_key_is_refused_once_the_cache_is_a_second_old(tmp_path:
     now = 101.0
     with pytest.raises(UnauthenticatedError):
         await gate.authenticate(f"Bearer {key.text}")
+    await store.close()
+
+
+async def test_a_key_in_use_is_asked_for_again_beside_requests_and_a_revoked_one_is_then_refused(
+    tmp_path: Path,
+) -> None:
+    now, tasks = 100.0, TaskOwner()
+    store = await KeyStore.open(url(tmp_path))
+    key = await issue_key(store, Pepper(PEPPER), tenant=TenantId("t"), label="", at=NOW)
+    gate = Authenticator(store, Pepper(PEPPER), tasks=tasks, monotonic=lambda: now)
+    await gate.authenticate(f"Bearer {key.text}")
+    assert await store.revoke(key.key_id, at=NOW)
+    now = 100.6
+    await gate.authenticate(f"Bearer {key.text}")  # at once, from memory; and it is asked for again
+    await until(lambda: next(iter(gate._verified.values()))[0] > now + 0.9)
+    with pytest.raises(UnauthenticatedError):
+        await gate.authenticate(f"Bearer {key.text}")
+    await tasks.close()
     await store.close()
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
+from gateway.tasks import TaskOwner
 from gateway.tenant_settings import MAX_AGE_SECONDS, TenantSettings
 from registry.identifiers import TenantId
 from registry.store.tenant_settings import Setting, TenantSettingsStore, Topic
@@ -73,3 +74,19 @@ async def test_a_change_while_the_question_is_under_way_is_not_overlooked(databa
         assert asking.result() == {}
         await settings.of_tenant(ACME, Topic.SERVING)
         assert store.num_asked == 2
+
+
+async def test_a_document_in_use_is_renewed_beside_the_requests_that_use_it(database_url: str) -> None:
+    async with opened(database_url) as world:
+        now, tasks, store = 0.0, TaskOwner(), Slow(world.database)
+        settings = TenantSettings(store, tasks=tasks, monotonic=lambda: now)
+        assert await settings.of_tenant(ACME, Topic.SERVING) == {}
+        await store.put(ADA, ACME, Topic.SERVING, "", {"floor": "strict"}, expected_version=0, at=NOON)
+        now = 0.6
+        assert await settings.of_tenant(ACME, Topic.SERVING) == {}  # at once, from memory
+        await until(lambda: settings._kept[ACME, Topic.SERVING][0] > now + 0.9)
+        assert store.num_asked == 2
+        assert (await settings.of_tenant(ACME, Topic.SERVING))[""].document == {"floor": "strict"}
+        now = 1.5  # past the first one's end, not past the second's
+        assert (await settings.of_tenant(ACME, Topic.SERVING))[""].version == 1
+        await tasks.close()
