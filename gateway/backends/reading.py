@@ -84,6 +84,8 @@ class _Reading:
             for event in _texts(choice):
                 if self.end is not None:
                     raise _BrokenAnswerError("text after the end")
+                if self._has_refused and isinstance(event, TokenEvent):
+                    raise _BrokenAnswerError("words after a refusal")
                 self._num_characters += len(event.text)
                 self._has_refused = self._has_refused or isinstance(event, RefusalText)
                 yield event

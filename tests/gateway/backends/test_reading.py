@@ -79,6 +79,17 @@ async def test_however_a_stream_is_cut_its_events_are_the_same(
     assert last.end == ("model_refused" if any(refusals) else "end_of_sequence")
 
 
+async def test_words_after_a_refusal_are_no_answer_in_any_order_that_could_be_told() -> None:
+    """A whole answer has words before its refusal; a stream would have had them after it."""
+    after = [chunk(refusal="no"), chunk("yes"), chunk(finish="stop")]
+    before = [chunk("ye"), chunk(refusal="no"), chunk(finish="stop")]
+    ends = [told(await read([written(steps)])) for steps in (after, before)]
+    assert [(text, refused, last.end) for text, refused, last in ends] == [
+        ("", "no", "engine_failed"),
+        ("ye", "no", "model_refused"),
+    ]
+
+
 @settings(deadline=None)
 @given(
     st.lists(st.binary(max_size=60) | st.builds(lambda value: b"data: " + json.dumps(value).encode() + b"\n", _JSON))
