@@ -72,11 +72,26 @@ class Body(Generic[_Model]):
 
 async def begin(request: Request, route: str) -> Call:
     """Who asks. Before anything of the request is read: who has no key costs nothing more."""
+    call = await known(request, route)
+    await admitted(call)
+    return call
+
+
+async def known(request: Request, route: str) -> Call:
+    """Who asks, not counted to any budget yet."""
     services, record = services_of(request), record_of(request, route)
     caller = await services.authenticate(request, record)
-    with record.clock.time(Stage.RESERVE):
-        await services.admit(caller, record)
     return Call(request=request, services=services, record=record, caller=caller)
+
+
+async def admitted(call: Call) -> None:
+    """Count the call to the budgets of who asks.
+
+    Raises:
+        BudgetRefusedError: one of them is used up.
+    """
+    with call.record.clock.time(Stage.RESERVE):
+        await call.services.admit(call.caller, call.record)
 
 
 def answer(

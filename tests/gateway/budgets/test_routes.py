@@ -202,3 +202,30 @@ async def test_a_document_that_cannot_be_read_stops_the_tenant_and_nobody_else(t
         served = await world.client.post(CHAT, json=chat())
     assert (stopped.status_code, stopped.json()["error"]["code"]) == (503, "budget_unreadable")
     assert served.status_code == 200
+
+
+@pytest.mark.parametrize("spoilt", [None, '{"windows":"of a newer kind"}'], ids=["used up", "unreadable"])
+async def test_operators_of_the_installation_can_undo_a_budget_of_their_own(tmp_path: Path, spoilt: str | None) -> None:
+    async with gateway_with(tmp_path) as world:
+        own = f"/v1/admin/tenants/{world.settings.admin_tenant}/budgets"
+        await world.client.put(own, json={"windows": [{"period": "month", "max_requests": 0}]})
+        if spoilt is not None:
+            store = await KeyStore.open(world.settings.database_url)
+            async with store.database.writing() as session:
+                await session.execute(update(TENANT_SETTINGS).values(document=spoilt))
+            await store.close()
+        settings = world.app.state.schemagate_services.tenant_settings
+        settings.forget(TenantId(world.settings.admin_tenant), "budget")
+        listed = await world.client.get("/v1/admin/tenants")
+        undone = await world.client.delete(own)
+        after = await world.client.get("/v1/admin/tenants")
+    assert listed.status_code == (429 if spoilt is None else 503)
+    assert (undone.status_code, after.status_code) == (200, 200)
+
+
+async def test_a_tenants_own_operator_is_held_to_its_budget_where_budgets_are_set(tmp_path: Path) -> None:
+    async with gateway_with(tmp_path) as world:
+        operator = await key_of(world, roles={Role.OPERATOR})
+        await world.client.put(BUDGETS, json={"windows": [{"period": "month", "max_requests": 0}]})
+        refused = await world.client.get(f"{BUDGETS}/team/red", headers=by(operator))
+    assert (refused.status_code, refused.json()["error"]["level"]) == (429, "tenant")
