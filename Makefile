@@ -35,7 +35,7 @@ imports: $(VENV)/.developer
 
 unit: $(VENV)/.developer $(VENV)/clients $(SUITE)
 	@sh deploy/system_packages.sh
-	$(BIN)/pytest $(PYTEST_OPTIONS)
+	$(BIN)/pytest --numprocesses 2 --dist loadfile $(PYTEST_OPTIONS)
 
 # What takes minutes: the API against its own description.
 test-extended: $(VENV)/.developer
