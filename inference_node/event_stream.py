@@ -57,7 +57,9 @@ class EventStreamResponse(Response):
                 await self._send(send, {"type": "http.response.body", "body": lines.encode(), "more_body": not is_over})
 
     async def _send(self, send: Send, message: dict[str, object]) -> None:
-        await asyncio.wait_for(send(message), self._stall_seconds)
+        # Not `wait_for`: where sending ends in the moment of the cancellation, it forgets that it was cancelled.
+        async with asyncio.timeout(self._stall_seconds):
+            await send(message)
 
 
 async def _closed_by_client(receive: Receive) -> None:

@@ -1,0 +1,51 @@
+"""A reader that leaves is noticed in whatever moment it leaves: a sequence that nobody reads is not decoded."""
+
+import asyncio
+
+import pytest
+from starlette.types import Message
+
+from inference_node.event_stream import EventStreamResponse
+from inference_node.outbox import Outbox
+from inference_node.protocol import Started
+
+
+@pytest.mark.parametrize("num_turns", range(8))
+@pytest.mark.parametrize("leaving_at", ["http.response.start", "http.response.body"])
+async def test_a_reader_that_leaves_while_something_is_sent_ends_the_sequence(num_turns: int, leaving_at: str) -> None:
+    has_left, num_ends = asyncio.Event(), 0
+
+    async def receive() -> Message:
+        await has_left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == leaving_at:
+            has_left.set()
+            for _ in range(num_turns):
+                await asyncio.sleep(0)
+
+    def end() -> None:
+        nonlocal num_ends
+        num_ends += 1
+
+    outbox = Outbox()
+    outbox.put(Started(prompt_tokens=1))
+    async with asyncio.timeout(5):
+        await EventStreamResponse(outbox, stall_seconds=60, on_end=end)({"type": "http"}, receive, send)
+    assert num_ends == 1
+
+
+async def test_a_reader_that_takes_nothing_counts_as_gone() -> None:
+    ended = asyncio.Event()
+
+    async def never() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def stuck(_: Message) -> None:
+        await asyncio.Event().wait()
+
+    async with asyncio.timeout(5):
+        await EventStreamResponse(Outbox(), stall_seconds=0.01, on_end=ended.set)({"type": "http"}, never, stuck)
+    assert ended.is_set()
