@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, assert_never
 
 from gateway.answer import AnswerInParts, AnswerPart, CallBegan, CallPart, ReasoningPart, RefusalPart, TextPart
 from gateway.backends.events import RefusalText, UpstreamEvent, UpstreamFinish
@@ -20,10 +20,12 @@ from gateway.outcome import BoundContract, Composed, Downgraded, Outcome
 from gateway.rules.answer_rules import AnswerRules
 from gateway.rules.verdict import RulesVerdict
 from gateway.stages import Stage, StageClock
-from gateway.validation.verdict import Valid, Verdict
+from gateway.validation.verdict import Invalid, Valid, Verdict
 from inference_node.errors import NodeUnavailableError
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent, Usage
 from policy.serving_plan import Enforcer, Granted
+
+_NOT_GIVEN_OUT: Final = "where is not told, because nobody has said that the caller may have this answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +210,9 @@ class Generation:
             with self._timer.time(Stage.VALIDATE):
                 # Of what is given out, however it was read.
                 verdict = await terms.judge.verdict_alone(composition.taken, answer.content or "")
+        if isinstance(verdict, Invalid) and terms.rules.must_authorise:
+            # Names of members are the answer's own text, and they stand in pointers and messages.
+            verdict = Invalid(pointer="", keyword=verdict.keyword, message=_NOT_GIVEN_OUT)
         rules: RulesVerdict | NotAsked = NotAsked()
         if isinstance(verdict, Valid):
             # A webhook may be slow, and one is asked for each call: past the request's time there is no verdict.

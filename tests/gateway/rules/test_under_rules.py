@@ -292,6 +292,35 @@ async def test_an_answer_that_failed_by_a_rule_is_given_again_for_its_key(tmp_pa
     assert len(node.requests) == 1
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("text", ['{"42 is the code":"x"}', '{"42 is the code":1,"42 is the code":1}'])
+async def test_an_answer_that_fails_before_authorisation_tells_nothing_of_its_text(
+    tmp_path: Path,
+    text: str,
+    stream: bool,  # noqa: FBT001 - a test's own table
+) -> None:
+    """Otherwise a contract that is always broken would be a way around the rules: names of members are text, too."""
+    counts = {"type": "object", "additionalProperties": {"type": "integer"}}
+    async with under(tmp_path, {"authorisation": [NEVER]}, text) as world:
+        answers = [
+            await world.client.post(CHAT, json=strict(counts, stream=stream)),
+            await world.client.post(
+                "/v1/responses",
+                json={
+                    "model": "twin-135m",
+                    "input": "hi",
+                    "stream": stream,
+                    "text": {"format": {"type": "json_schema", "name": "x", "schema": counts}},
+                },
+            ),
+        ]
+        assert (await world.client.put(RULES, json={"semantic": [NEVER]})).status_code == 200
+        told = await world.client.post(CHAT, json=strict(counts))
+    assert ["output_failed_validation" in each.text for each in answers] == [True, True]
+    assert ["is the code" in each.text for each in answers] == [False, False]
+    assert "42 is the code" in told.text
+
+
 async def test_rules_are_those_of_the_contract_that_answers(tmp_path: Path) -> None:
     node = NodeTwin(script=lambda _: says(WRONG))
     async with under(tmp_path, {}, node=node) as world:
