@@ -20,6 +20,10 @@ _URL: Final = re.compile(
 )
 _LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _NUMERIC: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+_SPECIAL: Final[tuple[IpNetwork, ...]] = tuple(
+    map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20", "fec0::/10"))
+)
+"""Set aside for protocols, relays, documentation and sites (which still have them), though the library says global."""
 _PORTS: Final = {"http": 80, "https": 443}
 _MAX_HOST_CHARACTERS: Final = 253
 
@@ -139,7 +143,8 @@ def is_public(address: IpAddress) -> bool:
         inner = [address.sixtofour, *(address.teredo or ())]
         if any(one is not None and not is_public(one) for one in inner):
             return False
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    is_special = any(address.version == network.version and address in network for network in _SPECIAL)
+    return address.is_global and not (address.is_multicast or address.is_reserved or is_special)
 
 
 def _host(name: str) -> str:

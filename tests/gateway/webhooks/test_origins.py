@@ -107,6 +107,10 @@ def test_an_origin_has_no_path() -> None:
         "2002:7f00:0001::",
         "2002:0a00:0001::1",
         "2001:0:7f00:1::1",
+        "fec0:0:0:ffff::1",
+        "192.0.0.8",
+        "192.88.99.1",
+        "3fff::1",
     ],
 )
 def test_addresses_of_this_installation_are_not_public(address: str) -> None:
