@@ -66,7 +66,7 @@ CONSTRAINT_LIKE: Final[Mapping[str, str]] = {
     "json_object": _USE_OBJECT,
     "json_mode": _USE_OBJECT,
     "format": _USE_SCHEMA,
-    "text": _USE_SCHEMA,
+    "text": "use `response_format`",
     "response_format": 'use `text: {"format": …}`',
     "response_schema": _USE_SCHEMA,
     "response_model": _USE_SCHEMA,

@@ -196,6 +196,11 @@ def test_a_field_that_looks_like_a_constraint_is_never_ignored(name: str) -> Non
     assert fault(asked(**{name: {}})) == ("unknown_constraint", name)
 
 
+def test_the_field_of_another_api_is_answered_with_the_one_of_this() -> None:
+    with pytest.raises(InvalidRequestError, match="use `response_format`"):
+        read_chat_request(asked(text={"format": {"type": "json_object"}}))
+
+
 def test_an_unknown_field_is_refused_with_what_was_probably_meant() -> None:
     with pytest.raises(InvalidRequestError, match="did you mean `temperature`") as caught:
         read_chat_request(asked(temprature=1))
