@@ -8,7 +8,7 @@ from gateway.chat.chunks import ChunkWriter
 from gateway.envelope import DONE, output_error, sse_data
 from gateway.errors import GatewayError
 from gateway.intent import GenerationIntent
-from gateway.outcome import deciding
+from gateway.outcome import Outcome, deciding
 from gateway.problems import internal_problem, problem_of
 from gateway.record import RequestRecord
 from gateway.services import Services
@@ -30,6 +30,9 @@ class ChatEvents:
     async def events(self) -> AsyncGenerator[bytes, None]:
         """Chunks, then the terminal event and OpenAI's mark of the end."""
         record, intent = self._record, self._intent
+        failure: GatewayError | None = None
+        outcomes: tuple[Outcome, ...] = ()
+        # The terminal event comes when all is over that could yet fail, so that there is one.
         async with self._services.pipeline.generate(intent, self._caller, record) as answering:
             chunks = ChunkWriter(record, answering, intent)
             yield chunks.roles()
@@ -38,11 +41,11 @@ class ChatEvents:
                     async for index, part in parts:
                         yield chunks.part(index, part)
             except GatewayError as error:  # a further choice could not begin
-                yield self._failed(error) + DONE
-                return
-            outcomes = await answering.outcomes()
-            record.conclude(outcomes, answering.first_token_seconds)
-        failure = output_error(deciding(outcomes), record)
+                failure = error
+            else:
+                outcomes = await answering.outcomes()
+                record.conclude(outcomes, answering.first_token_seconds)
+        failure = failure or output_error(deciding(outcomes), record)
         yield (chunks.finish(outcomes) if failure is None else self._failed(failure)) + DONE
 
     def _failed(self, error: GatewayError) -> bytes:

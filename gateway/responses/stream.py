@@ -5,6 +5,8 @@ from contextlib import aclosing
 
 from gateway.auth.authenticator import Caller
 from gateway.errors import GatewayError
+from gateway.outcome import Outcome
+from gateway.problem import Problem
 from gateway.problems import internal_problem, problem_of
 from gateway.record import RequestRecord
 from gateway.responses.envelope import ResponseWriter
@@ -25,6 +27,9 @@ class ResponseEvents:
     async def events(self) -> AsyncGenerator[bytes, None]:
         """From `response.created` to the terminal event."""
         writer, record = self._writer, self._record
+        problem: Problem | None = None
+        outcomes: tuple[Outcome, ...] = ()
+        # The terminal event comes when all is over that could yet fail, so that there is one.
         async with self._services.pipeline.generate(self._intent.generation, self._caller, record) as answering:
             yield writer.begun(answering.model)
             try:
@@ -35,12 +40,14 @@ class ResponseEvents:
                             yield events
             except GatewayError as error:  # what came next could not begin
                 problem = problem_of(error)
-                record.fail(problem)
-                yield writer.broken(problem)
-                return
-            outcomes = await answering.outcomes()
-            record.conclude(outcomes, answering.first_token_seconds)
-        yield writer.finish(outcomes[0])
+            else:
+                outcomes = await answering.outcomes()
+                record.conclude(outcomes, answering.first_token_seconds)
+        if problem is None:
+            yield writer.finish(outcomes[0])
+        else:
+            record.fail(problem)
+            yield writer.broken(problem)
 
     def failure(self) -> bytes:
         """The error event of a failure of ours."""

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import httpx
 
+from gateway.budgets.ledger import Accounts, EndedBefore, Settled
+from gateway.budgets.memory_ledger import MemoryBudgetLedger
 from inference_node.protocol import GenerateRequest, NodeFault, TokenEvent
+from policy.budget import Amounts
 from tests.gateway.serving import served_gateway
 from tests.gateway.twins import Event, NodeTwin, chat, gateway_with, says, until
 
@@ -70,6 +73,28 @@ async def test_a_choice_that_cannot_begin_fails_the_request_with_its_own_error(t
     blocks = streamed.text.split("\n\n")
     assert blocks[-2] == "data: [DONE]"
     assert json.loads(blocks[-3].removeprefix("data: "))["error"]["code"] == "backend_failed"
+
+
+class Unsettled(MemoryBudgetLedger):
+    """A ledger that takes reservations and fails when they end."""
+
+    async def settle(self, accounts: Accounts, lease_id: str, used: Amounts) -> Settled | EndedBefore:
+        raise RuntimeError
+
+
+async def test_a_stream_that_fails_twice_ends_once(tmp_path: Path) -> None:
+    node = NodeTwin()
+
+    def script(request: GenerateRequest) -> Sequence[Event]:
+        node.fault = NodeFault(code="overloaded", message="full")
+        return says("x", end="end_of_sequence", accepting=None)
+
+    node.script = script
+    async with gateway_with(tmp_path, node=node, ledger=Unsettled()) as world:
+        streamed = await world.client.post(CHAT, json=chat(n=2, stream=True))
+    assert streamed.status_code == 200
+    assert streamed.text.count('"error"') == 1
+    assert streamed.text.count("[DONE]") == 1
 
 
 async def test_what_choices_have_used_is_counted_together(tmp_path: Path) -> None:
