@@ -128,7 +128,10 @@ class Bundle:
         try:
             document = approved_document(self._approved, uri)
         except NoSuchResource as error:
-            raise _remote(reference, "nothing is fetched, and it is not approved", pointer) from error
+            reason = "nothing is fetched, and it is not approved"
+            if is_contract_uri(uri):
+                reason = "it is no JSON Schema in this registry that is served and yours to use"
+            raise _remote(reference, reason, pointer) from error
         survey = survey_document(document, document=uri, policy=self._policy, dialect=self._declared.get(uri))
         if survey.rejections:
             raise ContractRejectedError(

@@ -78,6 +78,7 @@ async def test_references_to_nothing_drafts_and_others_private_contracts_are_ref
                 await world.register(closed(part={"$ref": f"schemagate:{uri}"}))
             rejection = refused.value.rejections[0]
             assert rejection.code is RejectionCode.REMOTE_REFERENCE
+            assert "no JSON Schema in this registry that is served and yours to use" in rejection.message
             seen.add(rejection.message.replace(uri, "…"))
         assert len(seen) == 1
 
