@@ -10,7 +10,9 @@ from asyncio import TimerHandle
 from typing import Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from gateway.problems import connection_problem
 from gateway.record import new_request_id
@@ -21,6 +23,9 @@ HEAD_SECONDS: Final = 30.0
 """From the connection, or from the answer before, to the end of a request's headers."""
 LINGER_SECONDS: Final = 5.0
 """How long a body goes on being taken whose request has been answered: closed at once, the answer might be lost."""
+MAX_AHEAD: Final = 16
+"""Requests that wait for the answers before theirs; a connection with more, or with a long body among them, is closed.
+Reading goes on meanwhile: nothing else tells that the caller has left."""
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -38,6 +43,8 @@ class BoundedConnection(HttpToolsProtocol):
     """While a parser is told of a head that another one has read."""
     _is_refused = False
     _deadline: TimerHandle | None = None
+    _answered: RequestResponseCycle | None = None
+    """The request that is being answered, whatever has been sent behind it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The time for the first request begins."""
@@ -45,8 +52,12 @@ class BoundedConnection(HttpToolsProtocol):
         self._close_in(self.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """There is nothing more to close."""
+        """Whoever is making an answer has to hear of it: underneath, the last request that was sent does."""
         self._stop_deadline()
+        self.pipeline.clear()
+        if self._answered is not None and not self._answered.response_complete:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -94,11 +105,17 @@ class BoundedConnection(HttpToolsProtocol):
         self._is_head_over = True
         self._num_pending_bytes = 0
         self._stop_deadline()
+        if self.pipeline:
+            self.flow.resume_reading()
+            if len(self.pipeline) > MAX_AHEAD:
+                self.transport.close()
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body, which whoever reads it bounds."""
         self._num_pending_bytes = 0
         super().on_body(body)
+        if self.pipeline and len(self.cycle.body) > HIGH_WATER_LIMIT:
+            self.transport.close()
 
     def on_message_complete(self) -> None:
         """The next head may begin."""
@@ -116,6 +133,10 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_response_complete()
         if not was_waiting and not self.transport.is_closing():
             self._close_in(self.linger_seconds if self._is_head_over else self.head_seconds)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _feed(self, data: bytes) -> None:
         while data:

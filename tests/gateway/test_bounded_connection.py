@@ -10,7 +10,7 @@ import pytest
 
 from gateway.bounded_connection import MAX_HEAD_BYTES, BoundedConnection
 from tests.gateway.serving import served_gateway
-from tests.gateway.twins import NodeTwin, chat, says
+from tests.gateway.twins import NodeTwin, chat, says, until
 
 CLOSE = b"Connection: close\r\n\r\n"
 
@@ -151,6 +151,35 @@ async def test_requests_that_are_sent_ahead_are_answered_in_their_order(tmp_path
         answer = await answers(url, first + models(key) + b"\r\n" + models(key) + CLOSE)
     assert answer.count(b"HTTP/1.1 200") == 3
     assert answer.index(b'"chat.completion"') < answer.index(b'"list"')
+
+
+@pytest.mark.parametrize("num_ahead", [1, 3])
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_a_caller_who_leaves_is_missed_also_behind_requests_that_it_sent_ahead(
+    tmp_path: Path, num_ahead: int, *, is_streamed: bool
+) -> None:
+    node = NodeTwin(script=lambda _: [*says("hi", end="end_of_sequence", accepting=None)[:2], asyncio.Event()])
+    body = json.dumps(chat(stream=is_streamed)).encode()
+    async with served_gateway(tmp_path, node=node) as (url, key):
+        host, _, port = url.removeprefix("http://").partition(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(posted(key, b"Content-Length: %d\r\n\r\n" % len(body) + body) * (1 + num_ahead))
+        await until(lambda: node.num_open == 1)
+        writer.close()
+        await until(lambda: node.num_open == 0)
+        await asyncio.sleep(0.1)
+        assert (node.num_open, len(node.requests)) == (0, 1)
+
+
+@pytest.mark.parametrize("long", [b"GET /healthz HTTP/1.1\r\n\r\n" * 40, b"x" * 500_000])
+async def test_too_much_that_is_sent_ahead_ends_the_connection(tmp_path: Path, long: bytes) -> None:
+    node = NodeTwin(script=lambda _: [*says("hi", end="end_of_sequence", accepting=None)[:2], asyncio.Event()])
+    body = json.dumps(chat()).encode()
+    behind = long if long.startswith(b"GET") else posted("x", b"Content-Length: 600000\r\n\r\n" + long)
+    async with served_gateway(tmp_path, node=node) as (url, key):
+        with suppress(ConnectionError):
+            assert await answers(url, posted(key, b"Content-Length: %d\r\n\r\n" % len(body) + body) + behind) == b""
+        await until(lambda: node.num_open == 0)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "gzip, identity"])
