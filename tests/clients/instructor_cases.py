@@ -76,14 +76,15 @@ def several_tools_are_told_apart() -> None:
         model=MODEL,
         messages=ASK,
         response_model=Iterable[Card | Cash],
-        tool_choice="required",
+        # This mode asks with `auto` whatever it is told, and a small model would go on in words.
+        extra_body={"tool_choice": "required"},
         parallel_tool_calls=False,  # a small model calls and calls
         max_retries=0,
         temperature=0,
         seed=1,
         max_tokens=200,
     )
-    assert all(isinstance(each, Card | Cash) for each in found)
+    assert [type(each) in (Card, Cash) for each in found] == [True]
 
 
 def a_partial_stream_ends_in_the_model() -> None:
