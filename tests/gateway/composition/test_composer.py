@@ -1,107 +1,15 @@
 """What contracts, tools, refusals and thoughts come to, asked of the real engine, the judge and the splitter."""
 
-from typing import Any, cast
-
 import pytest
 
-from gateway.answer import AnswerInParts
-from gateway.auth.authenticator import Caller
-from gateway.composition.composer import Allowed, Composer
 from gateway.composition.composition import Composition
-from gateway.composition.splitter import Splitter
 from gateway.errors import ContractRefusedError, InvalidRequestError
-from gateway.identifiers import KeyId, TenantPartition
-from gateway.intake import ContractIntake
-from gateway.intent import CustomTool, FunctionTool, InlineContract, Tool, Toolbox, ToolMode
-from gateway.outcome import TakenContract
-from gateway.stages import StageClock
-from policy.entitlement import Entitlements
+from gateway.intent import ToolMode
 from policy.rejection import Rejection, RejectionCode
-from policy.roles import Role
 from registry.contract import ContractKind, JsonValue
-from registry.identifiers import PrincipalId, TenantId
-from registry.resolution import Resolver
-from registry.revision import Actor
-from tests.compiler_pool.kinds.generation import Generation
-
-CALLER = Caller(
-    tenant=TenantId("t"),
-    key_id=KeyId("k"),
-    partition=TenantPartition("p"),
-    actor=Actor(tenant=TenantId("t"), principal=PrincipalId("k"), roles=frozenset({Role.CALLER})),
-)
-VERDICT: JsonValue = {
-    "type": "object",
-    "properties": {"verdict": {"type": "string"}},
-    "required": ["verdict"],
-    "additionalProperties": False,
-}
-ID: JsonValue = {
-    "type": "object",
-    "properties": {"id": {"type": "integer", "minimum": 1}},
-    "required": ["id"],
-    "additionalProperties": False,
-}
-
+from tests.gateway.composition.world import ID, LOOKUP, VERDICT, World, composed, custom, function, taken, toolbox
 
 IN_BRACKETS: JsonValue = {"type": "tag", "begin": "(", "content": {"type": "any_text"}, "end": ")"}
-
-
-def intake() -> ContractIntake:
-    entitlements = Entitlements(governed_tenants=frozenset())
-    # Nothing is named here, so nothing is resolved.
-    return ContractIntake(resolver=cast("Resolver", None), entitlements=entitlements, memo_bytes=1_000_000)
-
-
-def function(name: str, parameters: JsonValue, *, index: int = 0, strict: bool = False) -> FunctionTool:
-    return FunctionTool(
-        name=name,
-        description=None,
-        parameters=parameters,
-        strict=strict,
-        param=f"tools[{index}].function.parameters",
-    )
-
-
-def custom(name: str, kind: ContractKind | None = None, definition: str = "") -> CustomTool:
-    return CustomTool(name=name, description=None, kind=kind, definition=definition, param="tools[0].custom.format")
-
-
-def toolbox(*tools: Tool, mode: ToolMode = ToolMode.AUTO, only: str | None = None, is_parallel: bool = True) -> Toolbox:
-    names = frozenset({only} if only else {tool.name for tool in tools})
-    return Toolbox(tools=tools, callable_names=names, mode=mode, is_parallel=is_parallel)
-
-
-async def taken(schema: JsonValue, kind: ContractKind = ContractKind.JSON_SCHEMA, **fields: Any) -> TakenContract:
-    sent = InlineContract(kind=kind, schema=schema, strict=fields.pop("strict", True), param="response_format")
-    return await intake().take(sent, CALLER, StageClock())
-
-
-async def composed(answer: TakenContract | None, box: Toolbox | None, **allowed: bool) -> Composition:
-    return await Composer(intake(), CALLER, StageClock()).compose(answer, box, Allowed(**allowed))
-
-
-class World:
-    """A composition with the engine and the judge of what it enforces."""
-
-    def __init__(self, composition: Composition) -> None:
-        self._shape = composition.shape
-        assert composition.taken is not None
-        self._generation = Generation(composition.taken.contract.kind.value, composition.taken.contract.schema)
-
-    def allows(self, text: str) -> bool:
-        """Whether engine, judge and splitter take the text as a whole; they have to agree."""
-        generated, judged = self._generation.generates(text), self._generation.judges(text)
-        splitter = Splitter(self._shape)
-        splitter.feed(text)
-        splitter.end(is_cut=False)
-        assert generated == judged, text
-        if generated:
-            assert splitter.is_closed, text
-        return generated
-
-
-LOOKUP = '<tool_call>\n{"name": "lookup", "arguments": {"id":7}}\n</tool_call>'
 
 
 async def test_an_answer_or_calls_and_never_prose() -> None:
@@ -242,85 +150,6 @@ async def test_custom_tools_take_text_or_a_regex() -> None:
     assert world.allows('<tool_call>\n{"name": "sql"}\nselect a\n</tool_call>')
     assert not world.allows('<tool_call>\n{"name": "sql"}\ndrop a\n</tool_call>')
     assert world.allows('<tool_call>\n{"name": "note"}\nany "text"\n\n</tool_call>')
-
-
-async def test_a_lark_tool_has_the_whole_text_where_it_has_to_be_called() -> None:
-    lark = custom("calc", ContractKind.LARK, 'start: /[0-9]+/ ("+" /[0-9]+/)*')
-    composition = await composed(None, toolbox(lark, mode=ToolMode.REQUIRED))
-    world = World(composition)
-    assert world.allows("1+2")
-    assert not world.allows("1+")
-    splitter, answer = Splitter(composition.shape), AnswerInParts(is_plain=False)
-    for part in (*splitter.feed("1+2"), *splitter.end(is_cut=False)):
-        answer.add(part)
-    (call,) = answer.answer().calls
-    assert (call.name, call.is_custom, call.text) == ("calc", True, "1+2")
-
-
-SUMS = 'start: N (("+" | "-") N)*\nN: /[0-9]+/'
-CALC = '<tool_call>\n{"name": "calc"}\n'
-
-
-@pytest.mark.parametrize("thought", [False, True])
-async def test_a_lark_tools_call_is_the_last_one_and_runs_to_the_end(*, thought: bool) -> None:
-    box = toolbox(custom("calc", ContractKind.LARK, SUMS), function("lookup", ID, index=1), custom("note"))
-    world = World(await composed(None, box, thought=thought))
-    before = "<think>so</think>" if thought else ""
-    assert world.allows(f"{before}Just words, a < b, <tool_call> and {{}}.")
-    assert world.allows(before)
-    assert world.allows(f"{before}{CALC}1+2-30")
-    assert world.allows(f"{before}I'll add.\n{LOOKUP}\n{LOOKUP}\n{CALC}1+2")
-    assert world.allows(f'{before}<tool_call>\n{{"name": "note"}}\na\n\n</tool_call>{LOOKUP}')
-    assert not world.allows(f"{before}{CALC}1+")
-    assert not world.allows(f"{before}{CALC}1+2\n</tool_call>")
-    assert not world.allows(f"{before}{CALC}1+2\n{LOOKUP}")
-    assert not world.allows(f"{before}{LOOKUP.replace('7', 'x')}")
-    assert not world.allows(f"{before}{LOOKUP} and words")
-    assert not thought or not world.allows("words")
-
-
-async def test_a_lark_tool_can_stand_beside_an_answer_a_refusal_and_a_thought() -> None:
-    box = toolbox(custom("calc", ContractKind.LARK, SUMS), custom("sql", ContractKind.REGEX, "select [a-z/]+"))
-    world = World(await composed(await taken(VERDICT), box, refusal=True, thought=True))
-    assert world.allows('{"verdict":"ok"}')
-    assert world.allows('<think>x</think>\n\n{"verdict":"</think>"}')
-    assert world.allows("<think></think><refusal>No.</refusal>")
-    assert world.allows(f"{CALC}1")
-    assert world.allows('<tool_call>\n{"name": "sql"}\nselect a/b\n</tool_call>')
-    assert not world.allows('<tool_call>\n{"name": "sql"}\ndrop a\n</tool_call>')
-    assert not world.allows("words")
-    assert not world.allows("<refusal></refusal>")
-
-
-async def test_lark_tools_are_called_once_where_calls_are_not_parallel_and_have_to_be_where_one_must() -> None:
-    tools = (custom("calc", ContractKind.LARK, SUMS), custom("more", ContractKind.LARK, 'start: r\nr: "a" r | "b"'))
-    box = toolbox(*tools, function("lookup", ID), mode=ToolMode.REQUIRED, is_parallel=False)
-    world = World(await composed(None, box))
-    assert world.allows(LOOKUP)
-    assert world.allows(f"{CALC}1")
-    assert world.allows('<tool_call>\n{"name": "more"}\naab')
-    assert not world.allows(f"{LOOKUP}\n{CALC}1")
-    assert not world.allows("words")
-    other = await composed(None, toolbox(*tools, function("f", ID), mode=ToolMode.REQUIRED, only="f"))
-    assert World(other).allows(LOOKUP.replace("lookup", "f"))
-
-
-async def test_a_lark_grammar_that_ignores_text_stands_alone_or_is_refused_by_its_place() -> None:
-    ignoring = custom("calc", ContractKind.LARK, f'{SUMS}\n%ignore " "')
-    assert World(await composed(None, toolbox(ignoring, mode=ToolMode.REQUIRED))).allows("1 + 2")
-    with pytest.raises(ContractRefusedError) as caught:
-        await composed(None, toolbox(ignoring))
-    assert caught.value.param == "tools[0].custom.format"
-    assert caught.value.rejections[0].keyword == "%ignore"
-
-
-async def test_one_strict_schema_beside_a_lark_tool_makes_all_strict() -> None:
-    lark = custom("calc", ContractKind.LARK, SUMS)
-    loose = await composed(None, toolbox(lark, function("f", ID)))
-    firm = await composed(None, toolbox(lark, function("f", ID), function("g", ID, strict=True)))
-    assert loose.taken is not None
-    assert firm.taken is not None
-    assert (loose.taken.policy.allow_checked_after, firm.taken.policy.allow_checked_after) == (True, False)
 
 
 @pytest.mark.parametrize(
