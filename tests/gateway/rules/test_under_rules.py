@@ -1,9 +1,7 @@
-"""Chat completions under rules that are set through the API: real processes evaluate, and a real service is asked."""
+"""Chat completions under rules that are set through the API: real processes evaluate."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,40 +10,11 @@ import pytest
 
 from inference_node.tool_markup import call_text
 from tests.gateway.contracts.world import error_of
-from tests.gateway.twins import NodeTwin, World, chat, gateway_with, says, strict
-from tests.gateway.webhooks.target import Target, serving
+from tests.gateway.rules.ruled import ADDS_UP, CHAT, INVOICE, RIGHT, RULES, WRONG, ask, results, under
+from tests.gateway.twins import NodeTwin, chat, says, strict
 
-CHAT = "/v1/chat/completions"
-RULES = "/v1/admin/tenants/local/rules"
-INVOICE = {
-    "type": "object",
-    "properties": {"net": {"type": "integer"}, "vat": {"type": "integer"}, "total": {"type": "integer"}},
-    "required": ["net", "vat", "total"],
-    "additionalProperties": False,
-}
-RIGHT, WRONG = '{"net":10,"vat":2,"total":12}', '{"net":10,"vat":2,"total":13}'
-ADDS_UP = {"name": "adds-up", "cel": "object.total == object.net + object.vat", "message": "net and vat are not total"}
 SMALL = {"name": "small", "cel": "object.total < 100 || 'operator' in caller.roles", "message": "not yours"}
 NEVER = {"name": "never", "cel": "caller.principal == 'nobody'", "message": "you are not nobody"}
-SECRET = "a secret of the ledger's, 32 characters"
-
-
-@asynccontextmanager
-async def under(tmp_path: Path, rules: dict[str, Any], text: str = RIGHT, **settings: Any) -> AsyncIterator[World]:
-    """A gateway whose model says `text`, and whose tenant has these rules."""
-    node = settings.pop("node", None) or NodeTwin(script=lambda _: says(text))
-    async with gateway_with(tmp_path, node=node, rule_seconds=1.0, **settings) as world:
-        answered = await world.client.put(RULES, json=rules)
-        assert answered.status_code == 200, answered.text
-        yield world
-
-
-async def ask(world: World, **fields: Any) -> httpx.Response:
-    return await world.client.post(CHAT, json=strict(INVOICE, **fields))
-
-
-def results(member: Any) -> list[tuple[str, str, str]]:
-    return [(rule["name"], rule["kind"], rule["verdict"]) for rule in member["validation"]["rules"]]
 
 
 def last_event(response: httpx.Response) -> Any:
@@ -161,79 +130,6 @@ async def test_what_is_cut_short_of_authorisation_is_withheld(tmp_path: Path, st
     assert "vat" not in answered.text
 
 
-@asynccontextmanager
-async def with_webhook(
-    tmp_path: Path,
-    service: Target,
-    text: str = RIGHT,
-    *,
-    policy: dict[str, Any] | None = None,
-    request_seconds: float = 300.0,
-    **members: Any,
-) -> AsyncIterator[World]:
-    """A gateway that asks `service` about each answer."""
-    webhook = {"name": "ledger", "kind": "semantic", "timeout_seconds": 5} | members
-    async with serving(service) as url:
-        settings: dict[str, Any] = {"webhook_origins": url, "webhook_secrets": {"local/ledger": [SECRET]}}
-        settings["request_seconds"] = request_seconds
-        rules = {"webhooks": [webhook | {"url": f"{url}/check"}]}
-        async with under(tmp_path, rules, text, **settings) as world:
-            if policy is not None:
-                answered = await world.client.put("/v1/admin/tenants/local/serving-policy", json=policy)
-                assert answered.status_code == 200, answered.text
-            yield world
-
-
-async def test_a_webhook_decides_about_the_object_that_was_made(tmp_path: Path) -> None:
-    service = Target()
-
-    async def decide(body: bytes) -> bytes:
-        total = json.loads(body)["object"]["total"]
-        return json.dumps({"valid": total == 12, "message": "the ledger has another total"}).encode()
-
-    service.decide = decide
-    async with with_webhook(tmp_path, service) as world:
-        right = await ask(world)
-    (tmp_path / "another").mkdir()
-    async with with_webhook(tmp_path / "another", service, WRONG) as world:
-        wrong = await ask(world)
-    assert right.status_code == 200
-    assert results(right.json()["schemagate"]) == [("ledger", "semantic", "passed")]
-    assert right.json()["schemagate"]["validation"]["rules"][0]["source"] == "webhook"
-    assert error_of(wrong) == (422, "output_failed_validation")
-    assert wrong.json()["error"]["message"].endswith("`ledger`: the ledger has another total")
-    sent = json.loads(service.bodies[0])
-    assert sent["caller"]["tenant"] == "local"
-    assert sent["request_id"] == right.headers["x-request-id"]
-    assert "x-schemagate-signature" in service.sent_headers[0]
-    assert SECRET not in repr(service.sent_headers)
-
-
-async def test_a_webhook_that_authorises_has_the_code_of_authorisation(tmp_path: Path) -> None:
-    service = Target(body=[b'{"valid": false}'])
-    async with with_webhook(tmp_path, service, kind="authorisation") as world:
-        answered = await ask(world)
-    assert error_of(answered) == (422, "output_not_authorised")
-
-
-@pytest.mark.parametrize("body", [b"", b'{"valid": "yes"}', b"<html>"])
-async def test_a_webhook_that_does_not_answer_makes_nothing_complete(tmp_path: Path, body: bytes) -> None:
-    async with with_webhook(tmp_path, Target(body=[body]), fail_open=True) as world:
-        answered = await ask(world)
-    assert error_of(answered) == (503, "backend_failed")
-    assert answered.json()["error"]["rule"] == "ledger"
-
-
-async def test_where_policy_names_it_silence_is_forgiven_and_reported(tmp_path: Path) -> None:
-    service = Target(status=500)
-    policy = {"fail_open_webhooks": ["ledger"]}
-    async with with_webhook(tmp_path, service, policy=policy, fail_open=True) as world:
-        answered = await ask(world)
-    assert answered.status_code == 200, answered.text
-    [rule] = answered.json()["schemagate"]["validation"]["rules"]
-    assert (rule["verdict"], rule["message"]) == ("failed_open", "bad_answer")
-
-
 PAY = {
     "type": "function",
     "function": {
@@ -339,17 +235,6 @@ async def test_rules_are_those_of_the_contract_that_answers(tmp_path: Path) -> N
     assert told == [["adds-up", "never"], ["adds-up"], []]
     assert [each.status_code for each in asked] == [422, 422, 200]
     assert inline.status_code == 200
-
-
-async def test_rules_end_with_the_requests_own_time(tmp_path: Path) -> None:
-    never = asyncio.Event()
-    service = Target(body=[never])
-    async with with_webhook(tmp_path, service, timeout_seconds=10, request_seconds=0.5) as world:
-        async with asyncio.timeout(8):
-            answered = await ask(world)
-        never.set()
-    assert error_of(answered) == (503, "backend_failed")
-    assert answered.json()["error"]["reason"] == "rule_not_judged"
 
 
 @pytest.mark.parametrize("stream", [False, True])
