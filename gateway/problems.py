@@ -1,12 +1,12 @@
 """The one table from what went wrong to what a caller sees: HTTP status, type, code, place, and whether to retry.
 
-Statuses exist here and in `gateway.problem_rows`, nowhere else. Messages say what, where and what to do; they carry no
+Statuses exist here and in the modules of rows beside it, nowhere else. Messages say what, where and what to do; they carry no
 grammar internals, no addresses, and nothing of other tenants.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
 
 from gateway.backends.errors import UpstreamRefusedError
 from gateway.budgets.errors import BudgetRefusedError, BudgetUnreadableError, PriceUnknownError
@@ -39,22 +39,18 @@ from gateway.errors import (
 )
 from gateway.policies.errors import PolicyUnreadableError, ServingRefusedError
 from gateway.problem import NO_RETRY, Problem, retry_headers
-from gateway.problem_rows import (
-    BACKEND_FAILED,
-    INVALID,
-    NODE_FAULTS,
-    REASONS,
-    REQUEST_FAULTS,
-    SERVER,
-    SERVING_REFUSALS,
-    UPSTREAM_FAULTS,
-    UPSTREAM_OPERATORS,
-    Row,
-)
+from gateway.problem_rows import INVALID, REQUEST_FAULTS, SERVER, SERVING_REFUSALS
 from gateway.registry_problems import registry_problem
 from gateway.rejection_problems import rejected
 from gateway.rules.errors import RulesUncheckedError, RulesUnreadableError
+from gateway.unanswered_problems import unanswered
 from registry.errors import RegistryError
+
+_UNREADABLE: Mapping[type[GatewayError], str] = {
+    PolicyUnreadableError: "policy_unreadable",
+    RulesUnreadableError: "rules_unreadable",
+    BudgetUnreadableError: "budget_unreadable",
+}
 
 
 def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, PLR0911, PLR0912 - one branch a row: this is the table
@@ -150,14 +146,10 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
                 message=str(error),
                 headers=retry_headers(error.retry_after_seconds),
             )
-        case PolicyUnreadableError():
-            return Problem(
-                status=503, type=SERVER, code="policy_unreadable", message=str(error), headers=retry_headers(1)
-            )
-        case RulesUnreadableError():
-            return Problem(
-                status=503, type=SERVER, code="rules_unreadable", message=str(error), headers=retry_headers(1)
-            )
+        case PolicyUnreadableError() | RulesUnreadableError() | BudgetUnreadableError():
+            # Until an operator has mended it.
+            code = _UNREADABLE[type(error)]
+            return Problem(status=503, type=SERVER, code=code, message=str(error), headers=NO_RETRY)
         case RulesUncheckedError():
             return Problem(
                 status=503,
@@ -172,10 +164,6 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
             )
         case BudgetRefusedError():
             return _over_budget(error)
-        case BudgetUnreadableError():
-            return Problem(
-                status=503, type=SERVER, code="budget_unreadable", message=str(error), headers=retry_headers(1)
-            )
         case PriceUnknownError():
             return Problem(
                 status=403,
@@ -205,54 +193,17 @@ def problem_of(error: GatewayError | RegistryError) -> Problem:  # noqa: C901, P
                 param=error.param,
                 headers=NO_RETRY,
             )
-        case NoNodeError():
-            row = Row(status=503, type=SERVER, code=BACKEND_FAILED, retry_after_seconds=error.retry_after_seconds)
-            return _from_row(row, str(error), reason="no_node", completion=BACKEND_FAILED)
-        case NodeLostError():
-            row = Row(status=503, type=SERVER, code=BACKEND_FAILED, retry_after_seconds=1)
-            return _from_row(row, str(error), reason="node_lost", completion=BACKEND_FAILED)
-        case DeadlinePassedError():
-            row = Row(status=504, type=SERVER, code=BACKEND_FAILED)
-            return _from_row(row, str(error), reason="deadline_passed", completion=BACKEND_FAILED)
-        case NodeRefusedError():
-            row = NODE_FAULTS[error.fault.code]
-            backend = row.code == BACKEND_FAILED
-            return _from_row(
-                row,
-                error.fault.message,
-                reason=error.fault.code if backend else None,
-                completion=BACKEND_FAILED if backend else None,
-                limit=error.fault.limit,
-                observed=error.fault.observed,
-            )
-        case UpstreamRefusedError():
-            return _upstream(error)
-        case OutputError():
-            row = REASONS[error.reason]
-            return _from_row(
-                row,
-                str(error),
-                reason=str(error.reason),
-                completion=str(error.completion),
-                pointer=error.pointer,
-                rule=error.rule,
-                member=error.member,
-            )
+        case (
+            NoNodeError()
+            | NodeLostError()
+            | NodeRefusedError()
+            | UpstreamRefusedError()
+            | DeadlinePassedError()
+            | OutputError()
+        ):
+            return unanswered(error)
         case _:
             return internal_problem()
-
-
-def _upstream(error: UpstreamRefusedError) -> Problem:
-    row = UPSTREAM_FAULTS[error.fault]
-    if error.retry_after_seconds is not None and row.retry_after_seconds is not None:
-        row = replace(row, retry_after_seconds=error.retry_after_seconds)
-    backend = row.code == BACKEND_FAILED
-    problem = _from_row(
-        row, str(error), reason=str(error.fault) if backend else None, completion=BACKEND_FAILED if backend else None
-    )
-    if error.fault not in UPSTREAM_OPERATORS:
-        return problem
-    return replace(problem, headers={**problem.headers, **NO_RETRY})
 
 
 def internal_problem() -> Problem:
@@ -285,33 +236,6 @@ def route_problem(status: int, *, allowed: tuple[str, ...] = ()) -> Problem:
         )
     message = "there is nothing at this path: base URLs of clients end in /v1, and GET /openapi.json lists all paths"
     return Problem(status=404, type=INVALID, code="unknown_url", message=message)
-
-
-def _from_row(
-    row: Row,
-    message: str,
-    *,
-    reason: str | None = None,
-    completion: str | None = None,
-    pointer: str | None = None,
-    rule: str | None = None,
-    limit: int | None = None,
-    observed: int | None = None,
-    member: Any = None,
-) -> Problem:
-    headers = {**retry_headers(row.retry_after_seconds), **(NO_RETRY if row.is_final else {})}
-    if completion is not None:
-        headers["x-schemagate-completion"] = completion
-    return Problem(
-        status=row.status,
-        type=row.type,
-        code=row.code,
-        message=row.message or message,
-        param=row.param,
-        extensions={"reason": reason, "pointer": pointer, "rule": rule, "limit": limit, "observed": observed},
-        headers=headers,
-        member=member,
-    )
 
 
 def _compile_timed_out(error: CompileTimedOutError) -> Problem:

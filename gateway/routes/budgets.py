@@ -13,7 +13,7 @@ from gateway.budgets.ledger import AccountName
 from gateway.budgets.limits import read_stored, stored, subject_of
 from gateway.budgets.members import level_state
 from gateway.budgets.protocol import BudgetAnswer, BudgetSent, BudgetUsageAnswer
-from gateway.call import Call, admitted, answer, begin, known
+from gateway.call import Call, admitted, answer, known
 from gateway.idempotency import once
 from gateway.query import Query, etag, if_match
 from policy.budget import Level
@@ -35,7 +35,7 @@ _KEY = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
 @router.get("/v1/usage")
 async def get_usage(request: Request) -> Response:
     """The caller's own limits and what is used of them: of its key, its team and its tenant."""
-    call = await begin(request, "usage")
+    call = await known(request, "usage")  # who has used it up wants to read how long
     Query(request)
     budgets = call.services.budgets
     standings = await budgets.standings(call.caller)

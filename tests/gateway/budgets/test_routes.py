@@ -114,8 +114,17 @@ async def test_a_caller_sees_its_own_state_at_every_level(tmp_path: Path) -> Non
     assert (team["level"], team["subject"], team["max_concurrent_streams"]) == ("team", "red", 2)
     month = team["windows"][0]
     assert (month["period"], month["max_usd"], month["used_usd"]) == ("month", "2.5", "0.000007")
-    assert (month["used_requests"], month["used_tokens"]) == (2, 6)  # the question itself is one
+    assert (month["used_requests"], month["used_tokens"]) == (1, 6)  # the question itself is none
     assert (tenant["level"], tenant["subject"], tenant["windows"][0]["seconds"]) == ("tenant", None, 60)
+
+
+async def test_who_has_used_up_a_budget_can_still_read_how_it_stands(tmp_path: Path) -> None:
+    async with gateway_with(tmp_path, node=speaks(), requests_per_minute=1) as world:
+        key = await key_of(world, tenant="other")
+        assert [(await ask(world.client, key)).status_code for _ in range(2)] == [200, 429]
+        usage = await world.client.get("/v1/usage", headers=by(key))
+    assert usage.status_code == 200
+    assert usage.json()["levels"][0]["windows"][0]["used_requests"] == 1
 
 
 async def test_what_a_document_does_not_say_stays_and_null_lifts(tmp_path: Path) -> None:
@@ -201,6 +210,7 @@ async def test_a_document_that_cannot_be_read_stops_the_tenant_and_nobody_else(t
         stopped = await ask(world.client, key)
         served = await world.client.post(CHAT, json=chat())
     assert (stopped.status_code, stopped.json()["error"]["code"]) == (503, "budget_unreadable")
+    assert stopped.headers["x-should-retry"] == "false"
     assert served.status_code == 200
 
 
