@@ -1,7 +1,7 @@
 """The one table from what went wrong to what a caller sees: HTTP status, type, code, place, and whether to retry.
 
-Statuses exist here and in the modules of rows beside it, nowhere else. Messages say what, where and what to do; they carry no
-grammar internals, no addresses, and nothing of other tenants.
+Statuses exist here and in the modules of rows beside it, nowhere else. Messages say what, where and what to do; they
+carry no grammar internals, no addresses, and nothing of other tenants.
 """
 
 from collections.abc import Mapping
