@@ -12,7 +12,7 @@ import pytest
 from gateway import kept_answers
 from inference_node.protocol import NodeFault
 from tests.gateway.keyed import CHAT, RESPONSES, ask, code_of
-from tests.gateway.twins import Broken, NodeTwin, World, chat, gateway_with, says, strict
+from tests.gateway.twins import Broken, NodeTwin, World, chat, gateway_with, says, strict, until
 
 OBJECT = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 
@@ -156,6 +156,8 @@ async def test_what_failed_because_of_the_moment_runs_again(tmp_path: Path, stre
         busy = await ask(world, chat(stream=stream))
         node.fault = None
         broken = await ask(world, chat(stream=stream))
+        nodes = world.app.state.schemagate_services.nodes
+        await until(lambda: all(each.is_live for each in nodes.nodes))
         whole = await ask(world, chat(stream=stream))
         again = await ask(world, chat(stream=stream))
     assert busy.status_code == 503

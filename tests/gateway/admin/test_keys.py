@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from policy.roles import Role
 from tests.gateway.admin.desk import TENANTS, desk
 from tests.gateway.twins import NodeTwin, finish, says, strict, until
 
@@ -126,3 +127,16 @@ async def test_a_stream_that_was_opened_with_the_secret_before_is_finished(tmp_p
         text = await running
     assert '"finish_reason":"stop"' in text.replace(": ", ":")
     assert text.rstrip().endswith("data: [DONE]")
+
+
+async def test_a_key_is_ended_though_its_tenants_requests_are_used_up(tmp_path: Path) -> None:
+    async with desk(tmp_path, requests_per_minute=2) as at:
+        operator = await at.key("acme", Role.OPERATOR)
+        stolen = await at.key("acme", Role.CALLER)
+        key_id = stolen.split("_")[1]
+        asked = [(await at.ask("GET", "/v1/policy", key=stolen))[0] for _ in range(3)]
+        assert asked == [200, 200, 429]
+        assert await at.refused("GET", f"{TENANTS}/acme/keys", key=operator) == (429, "rate_limit_exceeded")
+        path = f"{TENANTS}/acme/keys/{key_id}"
+        assert (await at.done("POST", f"{path}/rotate", {"overlap_seconds": 0}, key=operator))["id"] == key_id
+        assert (await at.done("POST", f"{path}/revoke", key=operator))["state"] == "revoked"
