@@ -9,6 +9,8 @@ from inference_node.bitmask_row import Bitmask
 from inference_node.decoder import Decoder
 from inference_node.errors import RefusedRequestError
 from inference_node.grammar import Prototype
+from inference_node.protocol import TokenLogprob
+from inference_node.sequence import Ending
 from inference_node.step_loop import StepLoop
 from policy.limits import TENANT
 from tests.inference_node.loop_worlds import LIST, OBJECT, Counting
@@ -89,8 +91,8 @@ def test_what_breaks_in_one_sequence_ends_it_alone(tiny_decoder: Decoder, tokeni
     with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer) as loop:
         sequence = new_sequence(tokenizer, broken, "x", grammar=LIST)
 
-        def fail(token_id: int) -> None:
-            raise RuntimeError(f"token {token_id}")
+        def fail(token_id: int, logprob: TokenLogprob | None = None) -> Ending | None:
+            raise RuntimeError(f"token {token_id}, {logprob}")
 
         sequence.take = fail  # type: ignore[method-assign]
         loop.submit(sequence)
