@@ -213,7 +213,8 @@ async def test_bodies_that_are_not_read_are_told_why(
 
 async def test_a_path_that_the_facade_has_not_is_answered_in_its_shape(tmp_path: Path) -> None:
     async with confluent_world(tmp_path) as it, httpx.AsyncClient(base_url=it.url) as http:
-        for method, path in (("GET", "/subjects/a/versions/1/tags"), ("PATCH", "/subjects/a/b/c"), ("POST", "/schemas/x")):
+        nowhere = (("GET", "/subjects/a/versions/1/tags"), ("PATCH", "/subjects/a/b/c"), ("POST", "/schemas/x"))
+        for method, path in nowhere:
             answer = await http.request(method, path, headers={"Authorization": f"Bearer {it.key}"})
             assert (answer.status_code, answer.json()["error_code"]) == (404, 404)
         assert "error" in (await http.get("/nothing")).json()
