@@ -10,13 +10,21 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Final
 
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-CUT: Final = object()
+
+class Breaks(Enum):
+    """What a stream does that is no data."""
+
+    HERE = "here"
+
+
+CUT: Final = Breaks.HERE
 """In a stream: the connection breaks here."""
 DONE: Final = b"data: [DONE]\n\n"
 
