@@ -94,7 +94,10 @@ def read_model(model: type[_Model], value: Mapping[str, JsonValue], *, param: st
         details = min(found, key=_says_less)
         loc: _Loc = (param, *details["loc"]) if param else details["loc"]
         fault = _fault(model, details, loc)
-    raise fault  # outside the block: the pydantic error holds the input
+    try:
+        raise fault  # outside the block: the pydantic error holds the input
+    finally:
+        del fault  # the frame is in the error's traceback: no circle that keeps the body alive
 
 
 def _says_less(details: ErrorDetails) -> int:

@@ -64,10 +64,17 @@ def test_a_contract_that_cannot_be_enforced_is_refused_by_name(
     assert fault(with_schema(product, schema)) == (400, code, pointer)
 
 
-@pytest.mark.parametrize("field", ["guided_json", "guided_regex", "grammar", "structured_outputs", "regex", "ebnf"])
-def test_a_constraint_in_another_dialect_is_never_ignored(product: Product, field: str) -> None:
-    status, code, _ = fault(with_schema(product, {"type": "string"}, **{field: "x"}))
-    assert (status, code) == (400, "unknown_constraint")
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [
+        ("guided_json", "invalid_json"),
+        ("structured_outputs", "invalid_type"),
+        *((field, "conflicting_contracts") for field in ("guided_regex", "grammar", "regex", "ebnf")),
+        *((field, "unknown_constraint") for field in ("guided_jsn", "output_schema", "constraints")),
+    ],
+)
+def test_a_constraint_in_another_dialect_is_never_ignored(product: Product, field: str, code: str) -> None:
+    assert fault(with_schema(product, {"type": "string"}, **{field: "x"}))[:2] == (400, code)
 
 
 @pytest.mark.parametrize(
