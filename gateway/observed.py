@@ -45,7 +45,7 @@ class Observed:
         async def send_observed(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = int(message["status"])  # an enumeration's member would stand in the log by its name
                 _add_headers(message, record)
             await send(message)
 
