@@ -9,7 +9,8 @@ from registry.contract import JsonValue
 from registry.pointers import join
 
 _REFERENCE: Final = "#/$defs/"
-_IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
+IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
+"""Keywords whose subschemas apply to the value itself."""
 _MAX_PLACES: Final = 8
 """Of one keyword: equal subschemas are one term, however often they are written."""
 
@@ -46,7 +47,7 @@ class Places:
             term = self._terms[number]
             if keyword in term.keywords:
                 found.update(dict.fromkeys(join(at, keyword) for at in self._pointers.get(number, ())))
-            for applicator in _IN_PLACE:
+            for applicator in IN_PLACE:
                 for target in term.of(applicator).values():
                     if target not in seen:
                         seen.add(target)

@@ -9,10 +9,10 @@ from typing import Final
 
 from compiler_pool.form.making import Making
 from compiler_pool.form.member_scopes import atoms_of, declared_names
+from compiler_pool.form.places import IN_PLACE
 from registry.algebra.formulas import All, EachMember, Formula, Named, OneOf, Others, Unsettled, Wants
 from registry.algebra.terms import Term
 
-_IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
 _SAYING: Final = frozenset(
     {"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames", "minProperties"}
 )
@@ -45,7 +45,7 @@ def _in_place(goal: Iterable[Wants], making: Making) -> Iterator[Term]:
         making.spending.step()
         term = making.solver.terms[pending.pop()]
         yield term
-        for applicator in _IN_PLACE:
+        for applicator in IN_PLACE:
             for target in term.of(applicator).values():
                 if target not in seen:
                     seen.add(target)

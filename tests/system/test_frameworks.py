@@ -18,6 +18,7 @@ CLIENTS = ROOT / "tests/clients"
 SECONDS = 300
 
 
+# `make test` makes that environment; only a bare `pytest` beside it can be without.
 @pytest.mark.skipif(not PYTHON.exists(), reason="the clients' environment is not there; `make .venv/clients` makes it")
 @pytest.mark.parametrize("framework", ["langchain", "instructor", "pydantic_ai", "responses"])
 def test_every_case_of_a_framework_passes(framework: str, product: Product) -> None:
