@@ -207,7 +207,8 @@ def test_three_tokens_are_incomplete_whole_and_streamed(product: Product) -> Non
         fields: dict[str, Any] = {
             "model": served_model(api),
             "input": ASKED,
-            "text": {"format": {"type": "json_object"}},
+            # Three tokens are too few for the shortest object, whatever is drawn.
+            "text": {"format": {"type": "json_schema", "name": "ticket", "schema": SCHEMA, "strict": True}},
             "max_output_tokens": 3,
         }
         whole = api.responses.create(**fields)
