@@ -155,7 +155,7 @@ def _decoded(
             return _failed(Reason.ENGINE_FAILED)
         case "grammar_failed":
             return _failed(Reason.GRAMMAR_FAILED)
-        case "cancelled":  # the caller is still here, so the node stopped on its own account
+        case "cancelled" | "saved":  # the caller is still here, so the node stopped on its own account
             return _failed(Reason.NODE_STOPPED)
         case "content_filter" | "model_refused":
             # Final, and no object: whatever text came before is given out under this class.

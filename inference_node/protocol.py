@@ -40,6 +40,14 @@ class NodeIdentity(Wire):
     context_tokens: int
     max_sequences: int
     vocabulary_size: int
+    reasoning: str | None = None
+    """The name of the model's reasoning dialect, if its chat template has one that this node can read."""
+    tool_dialect: str = "neutral"
+    """The name of the spelling in which the model's chat template shows and expects calls of tools."""
+    is_deterministic: bool = True
+    """Whether equal requests give equal tokens in any company. Always on a CPU; on a GPU a mode."""
+    drafts: str = "none"
+    """What proposes tokens: `none`, `prompt_lookup`, or a model's name."""
 
 
 class ToolCallTurn(Wire):
@@ -76,7 +84,21 @@ class Sampling(Wire):
 
     temperature: float = Field(default=1.0, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
+    top_k: int = Field(default=0, ge=0, le=2**31 - 1)
+    """0: all tokens."""
     seed: int = Field(ge=0, lt=2**63)
+    repetition_damping: float = Field(default=0.0, ge=0, le=10)
+    """Greedy only: a token's logit falls by so much for each time it stands among the last tokens of the answer, so
+    that a loop under a contract ends."""
+
+
+class ReasoningSpan(Wire):
+    """A thought before the answer, in the model's own framing (`NodeIdentity.reasoning`). The contract holds after it.
+
+    `budget_tokens`: then the node writes the end marker itself; null: no budget but the answer's.
+    """
+
+    budget_tokens: int | None = Field(default=None, ge=0, le=10**9)
 
 
 class GenerateRequest(Wire):
@@ -94,6 +116,14 @@ class GenerateRequest(Wire):
     tools: list[ToolOffer] = Field(default=[], max_length=MAX_TOOLS)
     top_logprobs: int | None = Field(default=None, ge=0, le=MAX_TOP_LOGPROBS)
     """Null: no log probabilities. Otherwise of every token picked, and of that many others."""
+    partition: str = Field(default="", max_length=128)
+    """Whose request it is, as far as fairness needs to know: places go round among partitions."""
+    adapter: str | None = Field(default=None, max_length=128)
+    """The digest of an adapter that the node has (`PUT /v1/adapters/{digest}`)."""
+    reasoning: ReasoningSpan | None = None
+    """Null: the answer begins at once."""
+    drafts: bool = True
+    """Whether tokens may be drafted and verified. It changes no token, only the speed."""
 
 
 class Started(Wire):
@@ -134,9 +164,12 @@ class TokenEvent(Wire):
     num_forced_tokens: Count
     accepting: bool | None
     logprobs: list[TokenLogprob] | None = None
+    is_thought: bool = False
+    """Whether the text belongs to the thought before the answer. No event holds some of both."""
 
 
 StopCause = Literal[
+    "saved",  # it was saved and goes on wherever it is restored
     "end_of_sequence",  # the model chose an end token (under a grammar: only where that allows it)
     "grammar_end",  # the grammar can take nothing more
     "max_tokens",  # the request's own token budget
@@ -166,6 +199,44 @@ class NodeTimings(Wire):
     mask_seconds: float
 
 
+class Spread(Wire):
+    """Of a quantity that was measured at each step: median, 95th percentile, largest."""
+
+    p50: FiniteFloat
+    p95: FiniteFloat
+    max: FiniteFloat
+
+
+class DecodingReport(Wire):
+    """What decoding was like. A spread is null where nothing was measured."""
+
+    num_steps: Count = 0
+    """Picks: tokens that the model chose. Forced ones and verified drafts need none of their own."""
+    cached_prompt_tokens: Count = 0
+    """Whose keys and values were there already."""
+    drafted_tokens: Count = 0
+    accepted_draft_tokens: Count = 0
+    num_preemptions: Count = 0
+    mask_seconds: Spread | None = None
+    """From when a mask was asked for until it was there."""
+    allowed_tokens: Spread | None = None
+    """Of the vocabulary, by the grammar."""
+    pressure: Spread | None = None
+    """`1 - sum of the allowed tokens' probabilities` in the raw distribution: what the mask took away."""
+    pressure_by_field: dict[str, FiniteFloat] = {}
+    """The largest, by the JSON Pointer of the member that was being written, where that is known; `*` for an index."""
+
+
+class ReasoningReport(Wire):
+    """How the thought went. `state`: `closed` by the model, at its `budget`, `unfinished` (the answer never began),
+    `missing` (the model began the answer at once)."""
+
+    tokens: Count
+    state: Literal["closed", "budget", "unfinished", "missing"]
+    num_repeated_markers: Count = 0
+    """Begin markers within the thought."""
+
+
 class Finish(Wire):
     """Last event, exactly one.
 
@@ -180,6 +251,8 @@ class Finish(Wire):
     message: str | None = None
     usage: Usage
     timings: NodeTimings
+    decoding: DecodingReport = DecodingReport()
+    reasoning: ReasoningReport | None = None
 
 
 GenerateEvent = Annotated[Started | TokenEvent | Finish, Field(discriminator="event")]
@@ -203,6 +276,17 @@ class NodeFault(Wire):
         "artifact_failed",
         "context_length_exceeded",
         "malformed_request",
+        "reasoning_unsupported",
+        "adapter_required",
+        "adapter_mismatch",
+        "adapter_in_use",
+        "sequence_not_found",
+        "snapshot_damaged",
+        "snapshot_version",
+        "snapshot_model_mismatch",
+        "snapshot_tokenizer_mismatch",
+        "snapshot_artifact_mismatch",
+        "prefix_not_found",
         "body_too_large",
         "overloaded",
         "draining",
