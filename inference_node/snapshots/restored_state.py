@@ -1,0 +1,45 @@
+"""How far a sequence had come when it was saved, as the step loop needs it to go on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from inference_node.protocol import TokenLogprob
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedCounters:
+    """What `DecodingReport` had counted. Its spreads are of what was measured since, so they begin anew."""
+
+    num_steps: int = 0
+    cached_prompt_tokens: int = 0
+    drafted_tokens: int = 0
+    accepted_draft_tokens: int = 0
+    num_preemptions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredState:
+    """The tokens after the prompt, and what cannot be told from them.
+
+    The grammar's position, the text held back and the thought follow from the tokens and are replayed. The next draw
+    follows from the seed and the number of tokens. A token that was picked but not taken is picked again.
+    """
+
+    answer_ids: Sequence[int]
+    are_forced: Sequence[bool]
+    """Of each of them: whether it was taken without a pick, because nothing else was possible."""
+    num_sent_tokens: int
+    """How many were in events; the rest, whose text is held back, go out with the next."""
+    unsent_logprobs: Sequence[tuple[int, TokenLogprob]]
+    """Of the tokens not yet sent, where they were asked for, each with the byte of the text where its token begins."""
+    counters: SavedCounters
+    keys_values: torch.Tensor
+    """Of the first tokens of prompt and answer, on the CPU, [layers, tokens, keys | values]: never of the last token,
+    whose logits are needed, and in a prompt of whole blocks only. No tokens: all are computed again."""
+
+    @property
+    def num_computed(self) -> int:
+        """Tokens whose keys and values need not be computed."""
+        return self.keys_values.shape[1]
