@@ -30,6 +30,10 @@ class RestoredState:
     answer_ids: Sequence[int]
     are_forced: Sequence[bool]
     """Of each of them: whether it was taken without a pick, because nothing else was possible."""
+    asks_forced: bool
+    """Whether the grammar has yet to be asked what must follow. Asked a second time at one place it may say more."""
+    owed_forced_ids: Sequence[int]
+    """Tokens that must follow, decided and not taken yet: they come before any pick, and are not asked for again."""
     num_sent_tokens: int
     """How many were in events; the rest, whose text is held back, go out with the next."""
     unsent_logprobs: Sequence[tuple[int, TokenLogprob]]
