@@ -1,58 +1,21 @@
 """The decoder: Llama, Qwen2 and Qwen3, for inference only, on rows of several sequences at once."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
 
+from inference_node.attention import AttentionByParts, StepAttention
+from inference_node.decoder_layer import DecoderLayer, ProjectionAdapters, ProjectionName
 from inference_node.kv_cache import KvCache
 from inference_node.model_config import ModelConfig
 from inference_node.projection import Projection
 from inference_node.rotary import RotaryTables, rotate_
 from inference_node.row_padding import CANDIDATES, NO_PADDING, RowPadding, RowProbe, find_row_padding
-from inference_node.step_batch import Slice, StepBatch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DecoderLayer:
-    """One block. q, k, v are one product, gate and up another: small steps are bound by how often weights are read."""
-
-    input_norm: torch.Tensor
-    qkv: Projection
-    query_norm: torch.Tensor | None
-    key_norm: torch.Tensor | None
-    output: Projection
-    inner_norm: torch.Tensor
-    gate_up: Projection
-    down: Projection
-
-    @classmethod
-    def of(cls, config: ModelConfig, weights: Mapping[str, torch.Tensor], layer: int) -> "DecoderLayer":
-        """Take a layer's tensors by their Hugging Face names."""
-        prefix = f"model.layers.{layer}."
-        attention = prefix + "self_attn."
-
-        def stacked(*names: str) -> torch.Tensor:
-            return torch.cat([weights[name] for name in names])
-
-        return cls(
-            input_norm=weights[prefix + "input_layernorm.weight"],
-            qkv=Projection.of(
-                stacked(*(f"{attention}{name}_proj.weight" for name in "qkv")),
-                stacked(*(f"{attention}{name}_proj.bias" for name in "qkv")) if config.has_qkv_bias else None,
-            ),
-            query_norm=weights[attention + "q_norm.weight"] if config.has_head_norms else None,
-            key_norm=weights[attention + "k_norm.weight"] if config.has_head_norms else None,
-            output=Projection.of(
-                weights[attention + "o_proj.weight"],
-                weights[attention + "o_proj.bias"] if config.has_output_bias else None,
-            ),
-            inner_norm=weights[prefix + "post_attention_layernorm.weight"],
-            gate_up=Projection.of(stacked(prefix + "mlp.gate_proj.weight", prefix + "mlp.up_proj.weight")),
-            down=Projection.of(weights[prefix + "mlp.down_proj.weight"]),
-        )
+from inference_node.slices import Slice, attention_parts
+from inference_node.step_batch import StepBatch
 
 
 class Decoder:
@@ -72,7 +35,7 @@ class Decoder:
         self.device: Final = device
         # One layer at a time: peak memory is the model and one layer, not two models.
         self._embedding = weights["model.embed_tokens.weight"].to(device=device, dtype=dtype)
-        self._layers = [
+        self.layers: Final = [
             DecoderLayer.of(config, _moved(weights, f"model.layers.{layer}.", device, dtype), layer)
             for layer in range(config.num_layers)
         ]
@@ -81,35 +44,67 @@ class Decoder:
         self._head = Projection.of(head)
         self._rotary = RotaryTables.build(config, num_positions=context_tokens, dtype=dtype, device=device)
         self.row_padding: RowPadding | None = CANDIDATES[0]
-        """How steps are padded; None: no padding makes rows agree, so each slice is computed alone."""
+        """How steps are padded; None: no padding makes rows agree, so each part of a slice is computed alone."""
+        self.adapters: ProjectionAdapters | None = None
+        """What adds adapters' products; None: no slice may name one."""
 
     @torch.inference_mode()
     def forward(self, slices: Sequence[Slice], cache: KvCache) -> torch.Tensor:
-        """Run one step: store the slices' keys and values, and return logits for those that need them.
+        """Run one step: store the slices' keys and values, and return logits for the rows that need them.
 
-        Logits are float32 [slices that need logits, vocabulary], in the slices' order.
+        Logits are float32 [sum of `num_logits`, vocabulary], in the slices' order.
         """
         if self.row_padding is not None:
             return self._forward(slices, cache, self.row_padding)
-        return torch.cat([self._forward([part], cache, NO_PADDING) for part in slices])
+        alone = [part for whole in slices for part in _cut(whole)]
+        return torch.cat([self._forward([part], cache, NO_PADDING) for part in alone])
+
+    def hidden(
+        self, batch: StepBatch, cache: KvCache, attention: StepAttention, *, num_layers: int | None = None
+    ) -> torch.Tensor:
+        """The last layer's output for all padded rows; keys and values are stored on the way.
+
+        Never waits for the device, and its shapes follow from the batch's: it can be captured and replayed.
+        """
+        config = self.config
+        cosine = self._rotary.cosine[batch.positions].unsqueeze(1)
+        sine = self._rotary.sine[batch.positions].unsqueeze(1)
+        hidden = F.embedding(batch.token_ids, self._embedding)
+        num_stored = len(batch.cache_rows)
+        for index, layer in enumerate(self.layers[:num_layers]):
+            qkv = self._project(index, "qkv", self._normed(hidden, layer.input_norm), batch)
+            heads = qkv.view(len(qkv), -1, config.head_size)
+            self._rotate(heads, layer, cosine, sine)
+            cache.layers[index].index_copy_(0, batch.cache_rows, qkv[:num_stored, config.query_size :])
+            attended = attention.attend(heads[:, : config.num_heads], index)
+            hidden = hidden + self._project(index, "output", attended, batch)
+            gate_up = self._project(index, "gate_up", self._normed(hidden, layer.inner_norm), batch)
+            gate, up = gate_up.chunk(2, dim=-1)
+            hidden = hidden + self._project(index, "down", F.silu(gate) * up, batch)
+        return hidden
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """[rows, hidden size] to [rows, vocabulary], in the model's dtype."""
+        return self._head(self._normed(hidden, self._norm))
 
     @torch.inference_mode()
     def choose_row_padding(self, *, max_rows: int, max_logit_rows: int) -> RowPadding | None:
         """Measure, on one layer and on the head, what padding keeps rows independent, and use it from now on."""
-        cache = KvCache(self.config, num_places=max_rows, context_tokens=1, dtype=self.dtype, device=self.device)
-        with_one_layer = self._layers[:1]
+        cache = KvCache(self.config, num_blocks=max_rows, dtype=self.dtype, device=self.device)
+        vocabulary_size = self.config.vocabulary_size
 
         def hidden(inputs: range, padding: RowPadding) -> torch.Tensor:
             slices = [
-                Slice(place=place, start=0, token_ids=[token % self.config.vocabulary_size], needs_logits=False)
-                for place, token in enumerate(inputs)
+                Slice(blocks=[block], start=0, token_ids=[token % vocabulary_size], num_prompt_tokens=1, num_logits=0)
+                for block, token in enumerate(inputs)
             ]
-            return self._hidden(self._batch(slices, cache, padding), cache, with_one_layer)[: len(inputs)]
+            batch, attention = self._prepared(slices, cache, padding)
+            return self.hidden(batch, cache, attention, num_layers=1)[: len(inputs)]
 
         def logits(inputs: range, padding: RowPadding) -> torch.Tensor:
             rows = [*inputs, *[0] * (padding.padded(len(inputs)) - len(inputs))]
-            token_ids = torch.tensor(rows, device=self.device) % self.config.vocabulary_size
-            return self._logits(F.embedding(token_ids, self._embedding))[: len(inputs)]
+            token_ids = torch.tensor(rows, device=self.device) % vocabulary_size
+            return self.logits(F.embedding(token_ids, self._embedding))[: len(inputs)]
 
         self.row_padding = find_row_padding(
             [
@@ -120,39 +115,29 @@ class Decoder:
         return self.row_padding
 
     def _forward(self, slices: Sequence[Slice], cache: KvCache, padding: RowPadding) -> torch.Tensor:
-        batch = self._batch(slices, cache, padding)
-        hidden = self._hidden(batch, cache, self._layers)
+        batch, attention = self._prepared(slices, cache, padding)
+        hidden = self.hidden(batch, cache, attention)
         if not batch.num_logit_rows:
             return hidden.new_empty((0, self.config.vocabulary_size), dtype=torch.float32)
-        return self._logits(hidden[batch.logit_rows])[: batch.num_logit_rows].float()
+        return self.logits(hidden[batch.logit_rows])[: batch.num_logit_rows].float()
 
-    def _batch(self, slices: Sequence[Slice], cache: KvCache, padding: RowPadding) -> StepBatch:
-        group = self.config.num_heads // self.config.num_kv_heads
-        return StepBatch.build(slices, cache, padding, group=group, dtype=self.dtype)
+    def _prepared(
+        self, slices: Sequence[Slice], cache: KvCache, padding: RowPadding
+    ) -> tuple[StepBatch, AttentionByParts]:
+        batch = StepBatch.build(slices, cache, padding)
+        return batch, AttentionByParts(slices, cache, self.config, num_padded_rows=batch.num_padded_rows)
 
-    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        return self._head(self._normed(hidden, self._norm))
+    def _project(self, layer: int, name: ProjectionName, rows: torch.Tensor, batch: StepBatch) -> torch.Tensor:
+        """Every product of every layer goes through here."""
+        outputs = self.layers[layer].projection(name)(rows)
+        if batch.adapter_rows:
+            assert self.adapters is not None, "a slice names an adapter where none can be loaded"
+            self.adapters.apply(layer, name, rows, outputs, batch)
+        return outputs
 
-    def _hidden(self, batch: StepBatch, cache: KvCache, layers: Sequence[DecoderLayer]) -> torch.Tensor:
-        """The last layer's output for all padded rows; keys and values of the real rows are stored on the way."""
+    def _rotate(self, heads: torch.Tensor, layer: DecoderLayer, cosine: torch.Tensor, sine: torch.Tensor) -> None:
+        """Rotate (and, where the family does, normalise) query and key heads in place; values stay."""
         config = self.config
-        cosine = self._rotary.cosine[batch.positions].unsqueeze(1)
-        sine = self._rotary.sine[batch.positions].unsqueeze(1)
-        filler = self._embedding.new_zeros((batch.num_padded_rows - batch.num_rows, config.query_size))
-        hidden = F.embedding(batch.token_ids, self._embedding)
-        for index, layer in enumerate(layers):
-            qkv = layer.qkv(self._normed(hidden, layer.input_norm))
-            self._rotate(qkv, layer, cosine, sine)
-            cache.layers[index].index_copy_(0, batch.cache_rows, qkv[: batch.num_rows, config.query_size :])
-            hidden = hidden + layer.output(self._attend(qkv, batch, index, filler))
-            gate, up = layer.gate_up(self._normed(hidden, layer.inner_norm)).chunk(2, dim=-1)
-            hidden = hidden + layer.down(F.silu(gate) * up)
-        return hidden
-
-    def _rotate(self, qkv: torch.Tensor, layer: DecoderLayer, cosine: torch.Tensor, sine: torch.Tensor) -> None:
-        """Rotate (and, where the family does, normalise) query and key heads in place."""
-        config = self.config
-        heads = qkv.view(len(qkv), -1, config.head_size)
         queries_keys = heads[:, : config.num_heads + config.num_kv_heads]
         if layer.query_norm is not None and layer.key_norm is not None:
             queries, keys = torch.split(queries_keys, [config.num_heads, config.num_kv_heads], dim=1)
@@ -160,34 +145,27 @@ class Decoder:
             keys.copy_(self._normed(keys, layer.key_norm))
         rotate_(queries_keys, cosine, sine)
 
-    def _attend(self, qkv: torch.Tensor, batch: StepBatch, layer: int, filler: torch.Tensor) -> torch.Tensor:
-        """Attention of each slice over its own sequence, one call each: no row sees another's length."""
-        config = self.config
-        queries = qkv.view(len(qkv), -1, config.head_size)[: batch.num_rows, : config.num_heads]
-        queries = queries.view(batch.num_rows, config.num_kv_heads, -1, config.head_size)
-        attended = [
-            _attend_slice(part, *keys_values[layer], mask)
-            for part, keys_values, mask in zip(
-                torch.split(queries, list(batch.slice_rows)), batch.keys_values, batch.masks, strict=True
-            )
-        ]
-        return torch.cat([*attended, filler]) if len(filler) or len(attended) > 1 else attended[0]
-
     def _normed(self, rows: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         return F.rms_norm(rows, (rows.shape[-1],), weight, self.config.norm_epsilon)
 
 
-def _attend_slice(
-    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: torch.Tensor | None
-) -> torch.Tensor:
-    """[rows, kv heads, group, size] to [rows, query size].
-
-    The query heads of one key head stand as rows of one problem, so that grouped attention needs no copies of keys.
-    """
-    num_rows, num_kv_heads, group, size = queries.shape
-    stacked = queries.permute(1, 2, 0, 3).reshape(1, num_kv_heads, group * num_rows, size)
-    attended = F.scaled_dot_product_attention(stacked, keys, values, attn_mask=mask)
-    return attended.view(num_kv_heads, group, num_rows, size).permute(2, 0, 1, 3).reshape(num_rows, -1)
+def _cut(whole: Slice) -> list[Slice]:
+    """The parts of a slice as slices of their own, each with the logits of its own rows."""
+    parts: list[Slice] = []
+    start, num_left = whole.start, len(whole.token_ids)
+    for num_rows in attention_parts(whole):
+        offset = start - whole.start
+        num_left -= num_rows
+        parts.append(
+            replace(
+                whole,
+                start=start,
+                token_ids=whole.token_ids[offset : offset + num_rows],
+                num_logits=max(0, min(num_rows, whole.num_logits - num_left)),
+            )
+        )
+        start += num_rows
+    return parts
 
 
 def _moved(
@@ -195,7 +173,3 @@ def _moved(
 ) -> dict[str, torch.Tensor]:
     """The tensors under a prefix, on the model's device in its dtype."""
     return {name: tensor.to(device, dtype) for name, tensor in weights.items() if name.startswith(prefix)}
-
-
-ForwardStep = Callable[[Sequence[Slice], KvCache], torch.Tensor]
-"""`Decoder.forward`, as the step loop sees it."""

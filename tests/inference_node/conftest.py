@@ -11,7 +11,7 @@ import pytest
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
 from inference_node.decoder import Decoder
 from inference_node.prepare import prepare_default_model
-from tests.inference_node.worlds import load_decoder, tiny_config, write_model
+from tests.inference_node.model_worlds import load_decoder, tiny_config, write_model
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,8 @@ from inference_node.decoder import Decoder
 from inference_node.kv_cache import KvCache
 from inference_node.sequence import DecodingSequence
 from inference_node.step_batch import Slice
-from tests.inference_node.worlds import Collector, new_cache, new_sequence, running_loop
+from tests.inference_node.model_worlds import new_cache
+from tests.inference_node.worlds import Collector, new_sequence, running_loop
 
 OBJECT = 'start: "{\\"name\\":\\"" /[a-z ]{1,12}/ "\\",\\"age\\":" /[1-9][0-9]{0,2}/ "}"'
 LIST = 'start: "[" N ("," N){2,6} "]"\nN: /-?[0-9]{1,6}/'

@@ -8,7 +8,8 @@ import torch
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder
 from tests.inference_node.loop_worlds import CHOICE, LIST, OBJECT, WORDS, run
-from tests.inference_node.worlds import Collector, load_decoder, new_cache, new_sequence, running_loop
+from tests.inference_node.model_worlds import load_decoder, new_cache
+from tests.inference_node.worlds import Collector, new_sequence, running_loop
 
 
 def mix(tokenizer: BoundTokenizer) -> list[dict[str, Any]]:

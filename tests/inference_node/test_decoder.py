@@ -8,11 +8,10 @@ from safetensors.torch import load_file, save_file
 
 from inference_node.decoder import Decoder
 from inference_node.errors import ModelFileError, UnsupportedModelError
-from inference_node.kv_cache import KvCache
 from inference_node.model_config import read_model_config
 from inference_node.model_weights import read_weights
-from inference_node.step_batch import Slice
-from tests.inference_node.worlds import load_decoder, new_cache, tiny_config, write_model
+from inference_node.slices import BLOCK_TOKENS, Slice
+from tests.inference_node.model_worlds import load_decoder, new_cache, tiny_config, write_model
 
 LLAMA3 = {
     "rope_type": "llama3",
@@ -32,8 +31,14 @@ FAMILIES = {
 }
 
 
-def whole(place: int, ids: list[int], *, start: int = 0) -> Slice:
-    return Slice(place=place, start=start, token_ids=ids, needs_logits=True)
+PLACE_BLOCKS = 512 // BLOCK_TOKENS
+
+
+def whole(place: int, ids: list[int], *, start: int = 0, num_logits: int = 1) -> Slice:
+    """Blocks of 512 tokens' room: the place's own. Positions from 0 are a prompt, later ones come one by one."""
+    blocks = range(place * PLACE_BLOCKS, (place + 1) * PLACE_BLOCKS)
+    num_prompt_tokens = start or len(ids)
+    return Slice(blocks=blocks, start=start, token_ids=ids, num_prompt_tokens=num_prompt_tokens, num_logits=num_logits)
 
 
 def random_ids(count: int, seed: int = 0) -> list[int]:
@@ -60,7 +65,7 @@ def test_logits_agree_with_the_reference_implementation(family: str, model_direc
 def test_a_sequence_is_bitwise_the_same_in_any_company(model_directory: Path, dtype: torch.dtype) -> None:
     decoder = load_decoder(model_directory, dtype=dtype)
     prompts = [random_ids(20 + 31 * place, seed=place) for place in range(8)]
-    alone, mixed = new_cache(decoder), new_cache(decoder, num_places=9)
+    alone, mixed = new_cache(decoder), new_cache(decoder, num_blocks=9 * PLACE_BLOCKS)
     expected = [decoder.forward([whole(place, prompt)], alone)[0] for place, prompt in enumerate(prompts)]
     # Prompts in pairs, in other places, then single tokens in companies of every size, beside a forced run.
     for pair in range(0, 8, 2):
@@ -71,10 +76,10 @@ def test_a_sequence_is_bitwise_the_same_in_any_company(model_directory: Path, dt
         steps = [whole(place, [11 + place], start=len(prompts[place])) for place in company]
         single = [decoder.forward([step], alone)[0] for step in steps]
         moved = [
-            Slice(place=(step.place + 3) % 8, start=step.start, token_ids=step.token_ids, needs_logits=True)
-            for step in steps
+            whole((place + 3) % 8, list(step.token_ids), start=step.start)
+            for place, step in zip(company, steps, strict=True)
         ]
-        run = Slice(place=8, start=0, token_ids=random_ids(9, seed=99), needs_logits=False)
+        run = whole(8, random_ids(9, seed=99), num_logits=0)
         together = decoder.forward([*moved, run], mixed)
         for row, logits in zip(together, single, strict=True):
             assert torch.equal(row, logits)
@@ -91,16 +96,8 @@ def test_where_no_padding_helps_slices_are_computed_one_by_one(tiny_decoder: Dec
 
 
 def test_a_step_without_logits_returns_none_of_them(tiny_decoder: Decoder) -> None:
-    part = Slice(place=0, start=0, token_ids=[1, 2, 3], needs_logits=False)
+    part = whole(0, [1, 2, 3], num_logits=0)
     assert tiny_decoder.forward([part], new_cache(tiny_decoder)).shape == (0, 49152)
-
-
-def test_views_of_the_cache_see_what_is_written_after_them(tiny_decoder: Decoder) -> None:
-    cache: KvCache = new_cache(tiny_decoder)
-    keys, values = cache.views(2, 4)[1]
-    cache.layers[1][cache.row(2, 3)] = 7.0
-    assert (keys[0, :, 3] == 7).all()
-    assert (values[0, :, 3] == 7).all()
 
 
 def test_weights_in_several_files_behind_an_index_are_read(model_directory: Path, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@ from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder
 from inference_node.protocol import TokenEvent
 from tests.inference_node.loop_worlds import OBJECT, Counting, run
-from tests.inference_node.worlds import Collector, new_cache, new_sequence, running_loop
+from tests.inference_node.model_worlds import new_cache
+from tests.inference_node.worlds import Collector, new_sequence, running_loop
 
 
 def test_text_under_a_grammar_ends_with_the_grammar_and_is_a_sentence_of_it(

@@ -8,7 +8,8 @@ from inference_node.decoder import Decoder
 from inference_node.logprobs import token_logprob
 from inference_node.protocol import TokenEvent, TokenLogprob
 from tests.inference_node.loop_worlds import LIST, OBJECT
-from tests.inference_node.worlds import Collector, new_cache, new_sequence, running_loop
+from tests.inference_node.model_worlds import new_cache
+from tests.inference_node.worlds import Collector, new_sequence, running_loop
 
 
 def logprobs_of(collector: Collector) -> list[TokenLogprob]:

@@ -23,8 +23,9 @@ from inference_node.protocol import (
     TokenEvent,
 )
 from inference_node.settings import NodeSettings
+from tests.inference_node.model_worlds import tiny_config, write_model
 from tests.inference_node.service_worlds import ENDLESS, KEYS, client_of, collect, request, serving, store
-from tests.inference_node.worlds import DEADLINE_SECONDS, eventually, tiny_config, write_model
+from tests.inference_node.worlds import DEADLINE_SECONDS, eventually
 
 
 async def test_a_client_that_leaves_frees_its_place(tiny_directory: Path, tokenizer: BoundTokenizer) -> None:

@@ -14,8 +14,9 @@ from inference_node.metrics import NodeMetrics
 from inference_node.protocol import Finish
 from inference_node.prototype_shelf import PrototypeShelf
 from tests.inference_node.loop_worlds import LIST, OBJECT
+from tests.inference_node.model_worlds import new_cache
 from tests.inference_node.poison import BUDGET, GRAMMAR, guilty, innocent, new_shelf
-from tests.inference_node.worlds import Collector, new_cache, new_sequence, running_loop
+from tests.inference_node.worlds import Collector, new_sequence, running_loop
 
 Source = PrototypeShelf | Prototype
 

@@ -14,7 +14,8 @@ from inference_node.sequence import Ending
 from inference_node.step_loop import StepLoop
 from policy.limits import TENANT
 from tests.inference_node.loop_worlds import LIST, OBJECT, Counting
-from tests.inference_node.worlds import Collector, eventually, new_cache, new_sequence, running_loop
+from tests.inference_node.model_worlds import new_cache
+from tests.inference_node.worlds import Collector, eventually, new_sequence, running_loop
 
 
 def test_a_grammar_that_hits_a_limit_has_failed_and_its_neighbour_has_not(

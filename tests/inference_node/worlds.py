@@ -1,27 +1,20 @@
-"""Small models and a running loop for tests: real files, real engine, random weights."""
+"""A running loop for tests: the real engine over whatever model it is given."""
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Condition
 from typing import Any
 
-import torch
-from safetensors.torch import save_file
-
 from compiler_pool.artifact import Artifact, ArtifactAddress, TokenizerDigest
 from compiler_pool.tokenizer import BoundTokenizer
-from inference_node.decoder import Decoder, ForwardStep
+from inference_node.decoder import ForwardStep
 from inference_node.grammar import Prototype
 from inference_node.kv_cache import KvCache
 from inference_node.mask_filler import MaskFiller
 from inference_node.matcher import GrammarMatcher
 from inference_node.metrics import NodeMetrics
-from inference_node.model_config import read_model_config
-from inference_node.model_weights import expected_shapes, read_weights
 from inference_node.protocol import Finish, GenerateEvent, Started, TokenEvent
 from inference_node.sampler import SamplingChoice
 from inference_node.sequence import DecodingSequence, SequenceRequest
@@ -31,68 +24,6 @@ from policy.limits import TENANT, EngineBudget
 from registry.contract import ContractDigest
 
 DEADLINE_SECONDS = 60.0
-
-
-def tiny_config(**changes: Any) -> dict[str, Any]:
-    """A Llama of two layers over the real vocabulary."""
-    return {
-        "model_type": "llama",
-        "architectures": ["LlamaForCausalLM"],
-        "hidden_size": 64,
-        "intermediate_size": 96,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "head_dim": 16,
-        "max_position_embeddings": 512,
-        "rms_norm_eps": 1e-5,
-        "rope_theta": 10000.0,
-        "vocab_size": 49152,
-        "tie_word_embeddings": True,
-        "hidden_act": "silu",
-    } | changes
-
-
-def write_model(directory: Path, tokenizer_directory: Path, config: dict[str, Any], *, seed: int = 0) -> Path:
-    """A model directory with random weights and the real tokenizer."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
-        (directory / name).write_bytes((tokenizer_directory / name).read_bytes())
-    (directory / "config.json").write_text(json.dumps(config))
-    generator = torch.Generator().manual_seed(seed)
-    weights = {
-        name: torch.ones(shape) + 0.1 * torch.randn(shape, generator=generator)
-        if name.endswith("norm.weight")
-        else 0.15 * torch.randn(shape, generator=generator)
-        for name, shape in expected_shapes(read_model_config(directory)).items()
-    }
-    save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
-    return directory
-
-
-def load_decoder(directory: Path, *, dtype: torch.dtype = torch.float32, context_tokens: int = 512) -> Decoder:
-    """The decoder of a directory, its row padding measured."""
-    config = read_model_config(directory)
-    decoder = Decoder(
-        config,
-        read_weights(directory, config),
-        context_tokens=context_tokens,
-        dtype=dtype,
-        device=torch.device("cpu"),
-    )
-    assert decoder.choose_row_padding(max_rows=128, max_logit_rows=8) is not None
-    return decoder
-
-
-def new_cache(decoder: Decoder, *, num_places: int = 8, context_tokens: int = 512) -> KvCache:
-    """An empty cache for a decoder."""
-    return KvCache(
-        decoder.config,
-        num_places=num_places,
-        context_tokens=context_tokens,
-        dtype=decoder.dtype,
-        device=decoder.device,
-    )
 
 
 @dataclass(slots=True)
