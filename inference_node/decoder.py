@@ -34,15 +34,15 @@ class Decoder:
         self.dtype: Final = dtype
         self.device: Final = device
         # One layer at a time: peak memory is the model and one layer, not two models.
-        self._embedding = weights["model.embed_tokens.weight"].to(device=device, dtype=dtype)
+        self.embedding: Final = weights["model.embed_tokens.weight"].to(device=device, dtype=dtype)
         self.layers: Final = [
             DecoderLayer.of(config, _moved(weights, f"model.layers.{layer}.", device, dtype), layer)
             for layer in range(config.num_layers)
         ]
-        self._norm = weights["model.norm.weight"].to(device=device, dtype=dtype)
-        head = self._embedding if config.has_tied_embeddings else weights["lm_head.weight"].to(device, dtype)
-        self._head = Projection.of(head)
-        self._rotary = RotaryTables.build(config, num_positions=context_tokens, dtype=dtype, device=device)
+        self.final_norm: Final = weights["model.norm.weight"].to(device=device, dtype=dtype)
+        head = self.embedding if config.has_tied_embeddings else weights["lm_head.weight"].to(device, dtype)
+        self.head: Final = Projection.of(head)
+        self.rotary: Final = RotaryTables.build(config, num_positions=context_tokens, dtype=dtype, device=device)
         self.row_padding: RowPadding | None = CANDIDATES[0]
         """How steps are padded; None: no padding makes rows agree, so each part of a slice is computed alone."""
         self.adapters: ProjectionAdapters | None = None
@@ -67,9 +67,9 @@ class Decoder:
         Never waits for the device, and its shapes follow from the batch's: it can be captured and replayed.
         """
         config = self.config
-        cosine = self._rotary.cosine[batch.positions].unsqueeze(1)
-        sine = self._rotary.sine[batch.positions].unsqueeze(1)
-        hidden = F.embedding(batch.token_ids, self._embedding)
+        cosine = self.rotary.cosine[batch.positions].unsqueeze(1)
+        sine = self.rotary.sine[batch.positions].unsqueeze(1)
+        hidden = F.embedding(batch.token_ids, self.embedding)
         num_stored = len(batch.cache_rows)
         for index, layer in enumerate(self.layers[:num_layers]):
             qkv = self._project(index, "qkv", self._normed(hidden, layer.input_norm), batch)
@@ -85,7 +85,7 @@ class Decoder:
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """[rows, hidden size] to [rows, vocabulary], in the model's dtype."""
-        return self._head(self._normed(hidden, self._norm))
+        return self.head(self._normed(hidden, self.final_norm))
 
     @torch.inference_mode()
     def choose_row_padding(self, *, max_rows: int, max_logit_rows: int) -> RowPadding | None:
@@ -104,7 +104,7 @@ class Decoder:
         def logits(inputs: range, padding: RowPadding) -> torch.Tensor:
             rows = [*inputs, *[0] * (padding.padded(len(inputs)) - len(inputs))]
             token_ids = torch.tensor(rows, device=self.device) % vocabulary_size
-            return self.logits(F.embedding(token_ids, self._embedding))[: len(inputs)]
+            return self.logits(F.embedding(token_ids, self.embedding))[: len(inputs)]
 
         self.row_padding = find_row_padding(
             [
