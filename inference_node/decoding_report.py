@@ -11,6 +11,7 @@ from typing import Final
 
 from inference_node.json_field import JsonField
 from inference_node.protocol import DecodingReport, Spread
+from inference_node.snapshots.restored_state import SavedCounters
 
 MAX_FIELDS: Final = 64
 """Members whose pressure is told: the first so many that had any."""
@@ -22,7 +23,8 @@ _PRESSURE_PARTS: Final = 1000
 
 
 class DecodingTally:
-    """One sequence's counts, used from the step loop's thread. Of a restored sequence, those since it was restored.
+    """One sequence's counts, used from the step loop's thread. Of a restored sequence, counts go on from where they
+    were, and spreads are of what was measured since.
 
     At each pick `step` comes before `wrote` of what was picked, so that a measurement belongs to the member that was
     due; text that the contract does not cover (a thought, free words) is not given to `wrote`.
@@ -30,7 +32,7 @@ class DecodingTally:
 
     __slots__ = (
         "_allowed", "_field", "_mask_seconds", "_num_accepted", "_num_cached", "_num_drafted", "_num_preemptions",
-        "_num_steps", "_pressure", "_pressure_by_field",
+        "_num_steps", "_pressure", "_pressure_by_field", "_was_admitted",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -44,6 +46,16 @@ class DecodingTally:
         self._num_drafted = 0
         self._num_accepted = 0
         self._num_preemptions = 0
+        self._was_admitted = False
+
+    def resume(self, counters: SavedCounters) -> None:
+        """The sequence goes on from elsewhere, where so much had been counted."""
+        self._num_steps = counters.num_steps
+        self._num_cached = counters.cached_prompt_tokens
+        self._num_drafted = counters.drafted_tokens
+        self._num_accepted = counters.accepted_draft_tokens
+        self._num_preemptions = counters.num_preemptions
+        self._was_admitted = True
 
     def step(
         self, mask_seconds: float | None = None, num_allowed: int | None = None, removed_mass: float | None = None
@@ -87,8 +99,9 @@ class DecodingTally:
 
     def reused(self, num_prompt_tokens: int) -> None:
         """At admission, so many tokens of the prompt were in the cache; later admissions do not count."""
-        if not self._num_preemptions:
+        if not self._was_admitted:
             self._num_cached = num_prompt_tokens
+        self._was_admitted = True
 
     def report(self) -> DecodingReport:
         """What is told of it. Fields come by their largest pressure."""
