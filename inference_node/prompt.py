@@ -9,6 +9,7 @@ tokens, and what lies between is changed back and encoded as plain text.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,8 @@ from tokenizers import Tokenizer
 
 from inference_node.errors import ChatTemplateError, ModelFileError
 from inference_node.protocol import ChatMessage, ToolOffer
+from inference_node.reasoning.dialects import SWITCHES, NoFraming, ReasoningDialect, framing_of
+from inference_node.reasoning.markers import ReasoningMarkers, is_open_after, markers_of
 from inference_node.tool_prompt import JsonText, plain_messages, template_messages, template_tools
 
 _PRIVATE_CHARACTERS: Final = range(0xF0000, 0xFFFFE)
@@ -32,6 +35,14 @@ _SURROGATE_PAIR: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-
 _SPECIAL_ROLES: Final = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """`is_thought_open`: it ends within a thought that the template itself began."""
+
+    token_ids: list[int]
+    is_thought_open: bool = False
+
+
 class PromptEncoder:
     """One model's template and tokenizer. Encoding releases the interpreter lock for most of its time."""
 
@@ -39,7 +50,9 @@ class PromptEncoder:
         """`special_texts`: the texts of special tokens by role, as templates name them (`bos_token`, …)."""
         self.template_digest: Final = f"sha256:{sha256(template.encode()).hexdigest()}"
         self._source = template
-        self._template, self._knows_tools = _compiled(template)
+        self._template, names = _compiled(template)
+        self._knows_tools = "tools" in names
+        self._switches = tuple(name for name in SWITCHES if name in names)
         self._tokenizer = tokenizer
         self._tokenizer.encode_special_tokens = True
         self._special_texts = dict(special_texts)
@@ -47,9 +60,25 @@ class PromptEncoder:
         self._special_ids = {token.content: token_id for token_id, token in added.items() if token.special}
         longest_first = sorted(self._special_ids, key=len, reverse=True)
         self._at_specials = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+        self.framing: Final = framing_of(template)
+        self.markers: Final = self._markers({token.content: token_id for token_id, token in added.items()})
+
+    @property
+    def reasoning(self) -> str | None:
+        """The name of the framing of thought that the template has, also of one that cannot be read."""
+        return None if isinstance(self.framing, NoFraming) else self.framing.name
 
     def encode(self, messages: Sequence[ChatMessage], tools: Sequence[ToolOffer] = ()) -> list[int]:
-        """The prompt's token ids, up to where the assistant's turn begins.
+        """The token ids of a prompt after which the answer begins at once. Raises ChatTemplateError."""
+        return self.prompt(messages, tools, wants_thought=False).token_ids
+
+    def prompt(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ToolOffer] = (), *, wants_thought: bool
+    ) -> Prompt:
+        """The prompt up to where the assistant's turn begins, or the thought that it begins with.
+
+        Where no thought is wanted and the template begins one all the same, it is closed here: empty, so that the
+        answer's contract holds from the first token.
 
         Raises:
             ChatTemplateError: the template refuses these messages.
@@ -57,8 +86,26 @@ class PromptEncoder:
         if not self._knows_tools:
             messages, tools = plain_messages(messages, tools), ()
         exchange = self._exchange(messages, tools)
-        rendered = self._render(messages, tools, str.maketrans(exchange))
         back = str.maketrans({private: character for character, private in exchange.items()})
+        table = str.maketrans(exchange)
+        rendered = self._render(messages, tools, table, wants_thought=wants_thought)
+        token_ids = self._ids(rendered, back)
+        if self.markers is None:
+            return Prompt(token_ids=token_ids)
+        before = self._render(messages, tools, table, wants_thought=wants_thought, is_generation=False)
+        is_open = is_open_after(_what_follows(rendered, before), self.markers.dialect)
+        if is_open and not wants_thought:
+            return Prompt(token_ids=[*token_ids, *self.markers.closing_ids, *self.markers.lead_in_ids])
+        return Prompt(token_ids=token_ids, is_thought_open=is_open)
+
+    def _markers(self, whole_tokens: Mapping[str, int]) -> ReasoningMarkers | None:
+        """None where the template has no thought, or none that can be read."""
+        if not isinstance(self.framing, ReasoningDialect):
+            return None
+        return markers_of(self.framing, self._source, lambda text: self._ids(text, {}), whole_tokens)
+
+    def _ids(self, rendered: str, back: dict[int, str]) -> list[int]:
+        """Special tokens where the text has them, and what lies between changed back."""
         token_ids: list[int] = []
         position = 0
         for match in self._at_specials.finditer(rendered):
@@ -81,7 +128,15 @@ class PromptEncoder:
         except (StopIteration, RuntimeError):
             raise ChatTemplateError(reason="the messages use every private character") from None
 
-    def _render(self, messages: Sequence[ChatMessage], tools: Sequence[ToolOffer], exchange: dict[int, str]) -> str:
+    def _render(
+        self,
+        messages: Sequence[ChatMessage],
+        tools: Sequence[ToolOffer],
+        exchange: dict[int, str],
+        *,
+        wants_thought: bool,
+        is_generation: bool = True,
+    ) -> str:
         def translate(text: str) -> str:
             return text.translate(exchange)
 
@@ -89,8 +144,9 @@ class PromptEncoder:
         try:
             return self._template.render(
                 messages=template_messages(messages, translate),
-                add_generation_prompt=True,
+                add_generation_prompt=is_generation,
                 **offered,
+                **dict.fromkeys(self._switches, wants_thought),
                 **self._special_texts,
             )
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
@@ -167,15 +223,23 @@ def _with_escaped(texts: Sequence[str]) -> set[str]:
     return set().union(*texts, escaped)
 
 
-def _compiled(source: str) -> tuple[Template, bool]:
-    """In a sandbox, with what Hugging Face's templates expect: trimmed blocks and three functions. And whether the
-    template reads `tools`."""
+def _what_follows(rendered: str, before: str) -> str:
+    """What a template adds to a conversation where an answer is to be generated."""
+    if rendered.startswith(before):
+        return rendered[len(before) :]
+    num_common = next((at for at, (a, b) in enumerate(zip(rendered, before, strict=False)) if a != b), len(before))
+    return rendered[num_common:]
+
+
+def _compiled(source: str) -> tuple[Template, set[str]]:
+    """In a sandbox, with what Hugging Face's templates expect: trimmed blocks and three functions. And which variables
+    the template reads."""
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = _strftime_now
     names = find_undeclared_variables(environment.parse(source))
-    return environment.from_string(source), "tools" in names
+    return environment.from_string(source), names
 
 
 def _to_json(value: object, indent: int | None = None) -> str:
