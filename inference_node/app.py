@@ -35,6 +35,7 @@ FAULT_STATUSES: Final = {
     "snapshot_tokenizer_mismatch": 409,
     "snapshot_artifact_mismatch": 409,
     "prefix_not_found": 404,
+    "prefix_limit": 409,
     "body_too_large": 413,
     "overloaded": 503,
     "draining": 503,

@@ -2,6 +2,9 @@
 
 `GET /v1/identity`; `PUT /v1/artifacts/{key}` (body: an artifact frame, `application/octet-stream`);
 `POST /v1/generate` (answer: one JSON event a line, `application/x-ndjson`); `/metrics`, `/healthz`, `/readyz`.
+`POST /v1/sequences/{request_id}:save?keys_values=include|recompute` takes a sequence out as bytes, and its stream ends as
+`saved`; `POST /v1/sequences:restore?request_id=…` (body: those bytes) is answered as `/v1/generate`, with the events
+that are still to come. `PUT|DELETE /v1/prefixes/{name}`, `GET /v1/prefixes`: beginnings of prompts that stay computed.
 
 Faults before the first event are HTTP statuses with a `NodeFault` body: 409 `artifact_required` (send it, then ask
 again), 409 `tokenizer_mismatch`, 400 `context_length_exceeded` / `invalid_frame` / `malformed_request`, 413, and 503
@@ -265,6 +268,36 @@ class ArtifactStored(Wire):
     already_present: bool
 
 
+class PrefixRequest(Wire):
+    """What many prompts begin with: computed once, and kept whatever else needs room.
+
+    It is found by requests of the same `partition` and `adapter` whose messages begin with these.
+    """
+
+    messages: list[ChatMessage] = Field(min_length=1)
+    tools: list[ToolOffer] = Field(default=[], max_length=MAX_TOOLS)
+    partition: str = Field(default="", max_length=128)
+    adapter: str | None = Field(default=None, max_length=128)
+
+
+class PinnedPrefix(Wire):
+    """A prefix that is kept. Whole blocks of it are: `pinned_tokens` of its `prompt_tokens`."""
+
+    name: str
+    partition: str
+    adapter: str | None
+    prompt_tokens: Count
+    pinned_tokens: Count
+
+
+class PinnedPrefixes(Wire):
+    """200 of `GET /v1/prefixes`, by name. At most so many prefixes of so many tokens together can be pinned."""
+
+    prefixes: list[PinnedPrefix]
+    max_prefixes: Count
+    max_pinned_tokens: Count
+
+
 class NodeFault(Wire):
     """Why a request was refused before it began."""
 
@@ -287,6 +320,7 @@ class NodeFault(Wire):
         "snapshot_tokenizer_mismatch",
         "snapshot_artifact_mismatch",
         "prefix_not_found",
+        "prefix_limit",
         "body_too_large",
         "overloaded",
         "draining",
