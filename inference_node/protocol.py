@@ -2,9 +2,10 @@
 
 `GET /v1/identity`; `PUT /v1/artifacts/{key}` (body: an artifact frame, `application/octet-stream`);
 `POST /v1/generate` (answer: one JSON event a line, `application/x-ndjson`); `/metrics`, `/healthz`, `/readyz`.
-`POST /v1/sequences/{request_id}:save?keys_values=include|recompute` takes a sequence out as bytes, and its stream ends as
-`saved`; `POST /v1/sequences:restore?request_id=…` (body: those bytes) is answered as `/v1/generate`, with the events
-that are still to come. `PUT|DELETE /v1/prefixes/{name}`, `GET /v1/prefixes`: beginnings of prompts that stay computed.
+`POST /v1/sequences/{request_id}:save?keys_values=include|recompute` takes a sequence out as bytes, and its stream ends
+as `saved`; `POST /v1/sequences:restore?request_id=…` (body: those bytes) is answered as `/v1/generate`, with the
+events that are still to come. `PUT|DELETE /v1/prefixes/{name}`, `GET /v1/prefixes`: beginnings of prompts that stay
+computed.
 
 Faults before the first event are HTTP statuses with a `NodeFault` body: 409 `artifact_required` (send it, then ask
 again), 409 `tokenizer_mismatch`, 400 `context_length_exceeded` / `invalid_frame` / `malformed_request`, 413, and 503
