@@ -1,0 +1,160 @@
+"""The source of drafts that a setting names, ready for the step loop."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Protocol
+
+import torch
+
+from compiler_pool.errors import TokenizerError
+from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
+from inference_node.block_pool import BlockPool
+from inference_node.cpu_runner import CpuRunner
+from inference_node.decoder import Decoder
+from inference_node.drafting.draft_model import DraftModel
+from inference_node.drafting.guarded import GuardedDrafts
+from inference_node.drafting.prompt_lookup import PromptLookup
+from inference_node.drafting.source import DraftSource
+from inference_node.drafting.step_cost import StepCost, measure_step_cost
+from inference_node.errors import ModelFileError, UnsupportedModelError
+from inference_node.kv_cache import KvCache, kv_bytes_per_block
+from inference_node.model_config import ModelConfig, read_model_config
+from inference_node.model_runner import ModelRunner
+from inference_node.model_weights import read_weights
+from inference_node.slices import BLOCK_TOKENS
+
+NO_DRAFTS: Final = "none"
+PROMPT_LOOKUP: Final = "prompt_lookup"
+
+
+class RunnerLoader(Protocol):
+    """How a model directory becomes a runner on the node's device, in the node's dtype."""
+
+    def __call__(self, directory: Path, config: ModelConfig, *, context_tokens: int, num_blocks: int) -> ModelRunner:
+        """Load it, with a cache of so many blocks. Raises ModelError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftModelLimits:
+    """Sizes of a draft model's own cache and passes."""
+
+    context_tokens: int
+    """As the verifying model's, or the draft model's own where that is less."""
+    max_sequences: int
+    """That are decoded at once."""
+    kv_budget_bytes: int
+    """Keys and values of the draft model. Where they do not hold all sequences, the idle ones are computed again."""
+    max_rows: int
+    """Of a pass: how much of a prompt the draft model catches up with in one step."""
+
+
+def load_draft_source(
+    setting: str,
+    *,
+    tokenizer: BoundTokenizer,
+    runner: ModelRunner,
+    device: torch.device,
+    dtype: torch.dtype,
+    limits: DraftModelLimits,
+    progress: Callable[[str], None],
+    row_cost: float | None = None,
+    load_runner: RunnerLoader | None = None,
+) -> GuardedDrafts | None:
+    """`none`, `prompt_lookup`, or the directory of a draft model. None: nothing is drafted.
+
+    Called before `runner`, the verifying model's, has anything in its cache: what its passes cost is measured
+    (`step_cost`); `row_cost` overrides a part of that. `load_runner` None: our decoder as it runs on a CPU.
+
+    Raises:
+        UnsupportedModelError: the draft model reads another vocabulary, or is one that cannot be run.
+        ModelFileError: its directory cannot be read.
+    """
+    if setting == NO_DRAFTS:
+        return None
+    cost = measure_step_cost(runner)
+    if row_cost is not None:
+        cost = replace(cost, row_cost=row_cost)
+    progress(f"a pass takes {cost.seconds * 1e3:.1f} ms, one more row {cost.row_cost:.1%} of that")
+    source: DraftSource
+    if setting == PROMPT_LOOKUP:
+        source = PromptLookup(row_cost=cost.row_cost)
+    else:
+        check_same_vocabulary(Path(setting), tokenizer)
+        load = load_runner or plain_runner_loader(device, dtype)
+        source = _draft_model(Path(setting), load, cost, limits, device=device, dtype=dtype, progress=progress)
+    return GuardedDrafts(source, vocabulary_size=tokenizer.vocabulary_size)
+
+
+def plain_runner_loader(device: torch.device, dtype: torch.dtype) -> RunnerLoader:
+    """Runners of our decoder without anything that is one device's own."""
+
+    def load(directory: Path, config: ModelConfig, *, context_tokens: int, num_blocks: int) -> ModelRunner:
+        # No row padding is measured: a draft may depend on its company, because it decides nothing.
+        weights = read_weights(directory, config)
+        decoder = Decoder(config, weights, context_tokens=context_tokens, dtype=dtype, device=device)
+        return CpuRunner(decoder, KvCache(config, num_blocks=num_blocks, dtype=dtype, device=device))
+
+    return load
+
+
+def _draft_model(
+    directory: Path,
+    load: RunnerLoader,
+    target_cost: StepCost,
+    limits: DraftModelLimits,
+    *,
+    device: torch.device,
+    dtype: torch.dtype,
+    progress: Callable[[str], None],
+) -> DraftModel:
+    config = read_model_config(directory)
+    context_tokens = min(config.context_tokens, limits.context_tokens)
+    num_blocks = _num_blocks(config, context_tokens, limits, dtype)
+    progress(f"loading the draft model {directory.resolve().name}")
+    runner = load(directory, config, context_tokens=context_tokens, num_blocks=num_blocks)
+    pass_cost = measure_step_cost(runner).seconds / target_cost.seconds
+    progress(f"a pass of the draft model takes {pass_cost:.1%} of the model's own")
+    return DraftModel(
+        runner,
+        BlockPool(num_blocks),
+        name=directory.resolve().name,
+        context_tokens=context_tokens,
+        max_rows=limits.max_rows,
+        row_cost=target_cost.row_cost,
+        pass_cost=pass_cost,
+        device=device,
+    )
+
+
+def _num_blocks(config: ModelConfig, context_tokens: int, limits: DraftModelLimits, dtype: torch.dtype) -> int:
+    """Blocks for all sequences at full context, or as many as the budget buys. Raises UnsupportedModelError."""
+    wanted = limits.max_sequences * -(-context_tokens // BLOCK_TOKENS)
+    bytes_per_block = kv_bytes_per_block(config, dtype)
+    affordable = limits.kv_budget_bytes // bytes_per_block
+    if not affordable:
+        raise UnsupportedModelError(
+            setting="the draft model's budget for keys and values",
+            value=limits.kv_budget_bytes,
+            supported=f"at least {bytes_per_block} bytes, one block",
+        )
+    return min(wanted, affordable)
+
+
+def check_same_vocabulary(directory: Path, tokenizer: BoundTokenizer) -> None:
+    """A draft is an id: the model that proposes it has to mean the same bytes by it.
+
+    Raises:
+        UnsupportedModelError: another digest.
+        ModelFileError: no tokenizer that can be read.
+    """
+    try:
+        own = load_tokenizer(directory)
+    except TokenizerError as error:
+        raise ModelFileError(path=str(directory), reason=str(error)) from error
+    if own.digest != tokenizer.digest:
+        raise UnsupportedModelError(
+            setting="the draft model's tokenizer",
+            value=own.digest,
+            supported=f"{tokenizer.digest}, the model's own",
+        )
