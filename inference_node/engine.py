@@ -12,22 +12,24 @@ from compiler_pool.errors import TokenizerError
 from compiler_pool.frame import KeyRing
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
 from inference_node.artifact_store import ArtifactStore
-from inference_node.decoder import Decoder
+from inference_node.block_pool import BlockPool
+from inference_node.drafting.loading import DraftModelLimits, load_draft_source
 from inference_node.errors import ModelFileError, UnsupportedModelError
-from inference_node.kv_cache import KvCache, kv_bytes_per_token
+from inference_node.kv_cache import kv_bytes_per_block
 from inference_node.mask_filler import MaskFiller
+from inference_node.mask_rows import MaskRows
 from inference_node.metrics import NodeMetrics
 from inference_node.model_config import ModelConfig, read_model_config
-from inference_node.model_weights import read_weights
+from inference_node.model_runner import ModelRunner
 from inference_node.prepare import prepare_default_model
 from inference_node.prompt import PromptEncoder, load_prompt_encoder
 from inference_node.protocol import NodeIdentity
+from inference_node.runner_loading import load_runner
 from inference_node.settings import NodeSettings
+from inference_node.slices import BLOCK_TOKENS
 from inference_node.step_loop import StepLoop
-from inference_node.step_plan import StepLimits
-
-_LEAST_CONTEXT_TOKENS: Final = 16
-"""Less holds no chat template and an answer."""
+from inference_node.step_sampler import StepSampler
+from kernels.bitmask import bitmask_words
 
 _DTYPES: Final = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
@@ -38,9 +40,12 @@ class TorchEngine:
 
     identity: NodeIdentity
     tokenizer: BoundTokenizer
+    directory: Path
+    config: ModelConfig
     prompts: PromptEncoder
     artifacts: ArtifactStore
     loop: StepLoop
+    runner: ModelRunner
 
 
 def load_engine(
@@ -57,33 +62,38 @@ def load_engine(
     config = read_model_config(directory)
     device = choose_device(settings.device)
     dtype = choose_dtype(settings.dtype, device)
-    context_tokens = choose_context(config, settings, dtype)
     progress(f"loading the tokenizer of {directory.name}")
     tokenizer = _tokenizer(directory, config)
     prompts = load_prompt_encoder(directory)
     progress(f"loading {config.num_layers} layers to {device} as {str(dtype).removeprefix('torch.')}")
-    decoder = Decoder(
-        config, read_weights(directory, config), context_tokens=context_tokens, dtype=dtype, device=device
-    )
-    progress("measuring which row counts keep sequences independent of their batch")
-    padding = decoder.choose_row_padding(max_rows=settings.max_step_rows, max_logit_rows=settings.max_sequences)
-    progress(
-        "no row padding makes rows independent here: sequences are computed one by one"
-        if padding is None
-        else f"steps are padded to at least {padding.minimum} rows and multiples of {padding.multiple}"
-    )
-    cache = KvCache(
-        config, num_places=settings.max_sequences, context_tokens=context_tokens, dtype=dtype, device=device
-    )
-    metrics.set_capacity(kv_tokens=settings.max_sequences * context_tokens)
-    loop = StepLoop(
-        forward=decoder.forward,
-        cache=cache,
-        masks=MaskFiller(tokenizer, num_places=settings.max_sequences, num_threads=settings.num_mask_threads),
-        limits=StepLimits(
-            max_waiting=settings.max_waiting, chunk_tokens=settings.chunk_tokens, max_rows=settings.max_step_rows
+    loaded = load_runner(directory, config, settings, dtype=dtype, device=device, progress=progress)
+    capacity, runner = loaded.capacity, loaded.runner
+    limits = capacity.limits
+    metrics.set_capacity(kv_tokens=capacity.num_blocks * BLOCK_TOKENS)
+    drafts = load_draft_source(
+        settings.draft,
+        tokenizer=tokenizer,
+        runner=runner,
+        device=device,
+        dtype=dtype,
+        limits=DraftModelLimits(
+            context_tokens=capacity.context_tokens,
+            max_sequences=limits.max_sequences,
+            kv_budget_bytes=capacity.num_blocks * kv_bytes_per_block(config, dtype) // 4,
+            max_rows=limits.max_rows,
         ),
+        progress=progress,
+    )
+    rows = MaskRows(words=bitmask_words(tokenizer.vocabulary_size), device=device)
+    loop = StepLoop(
+        runner=runner,
+        pool=BlockPool(capacity.num_blocks),
+        rows=rows,
+        masks=MaskFiller(tokenizer, rows=rows, num_threads=settings.num_mask_threads),
+        sampler=StepSampler(tokenizer, rows, device),
+        limits=limits,
         metrics=metrics,
+        drafts=drafts,
     )
     identity = NodeIdentity(
         model=directory.resolve().name,
@@ -93,12 +103,17 @@ def load_engine(
         engine_version=torch.__version__,
         device=str(device),
         dtype=str(dtype).removeprefix("torch."),
-        context_tokens=context_tokens,
-        max_sequences=settings.max_sequences,
+        context_tokens=capacity.context_tokens,
+        max_sequences=limits.max_sequences,
         vocabulary_size=tokenizer.vocabulary_size,
+        is_deterministic=loaded.is_deterministic,
+        drafts="none" if drafts is None else drafts.name,
     )
     loop.start()
-    progress(f"serving {identity.model}: {settings.max_sequences} sequences of {context_tokens} tokens")
+    progress(
+        f"serving {identity.model}: {limits.max_sequences} sequences of up to {capacity.context_tokens} tokens, "
+        f"{capacity.num_blocks} blocks of {BLOCK_TOKENS}"
+    )
     artifacts = ArtifactStore(
         tokenizer,
         ring,
@@ -107,7 +122,16 @@ def load_engine(
         prototypes_per_artifact=settings.prototypes_per_artifact or settings.num_mask_threads,
         metrics=metrics,
     )
-    return TorchEngine(identity=identity, tokenizer=tokenizer, prompts=prompts, artifacts=artifacts, loop=loop)
+    return TorchEngine(
+        identity=identity,
+        directory=directory,
+        config=config,
+        tokenizer=tokenizer,
+        prompts=prompts,
+        artifacts=artifacts,
+        loop=loop,
+        runner=runner,
+    )
 
 
 def choose_device(setting: str) -> torch.device:
@@ -128,30 +152,6 @@ def choose_dtype(setting: str, device: torch.device) -> torch.dtype:
     capabilities = torch.cpu.get_capabilities()
     is_native = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") or capabilities.get("bf16")
     return torch.bfloat16 if is_native else torch.float32
-
-
-def choose_context(config: ModelConfig, settings: NodeSettings, dtype: torch.dtype) -> int:
-    """How many tokens a sequence may have: what was asked for, or what model and memory budget allow.
-
-    Raises:
-        UnsupportedModelError: what was asked for does not fit one of them.
-    """
-    affordable = settings.kv_budget_bytes // (settings.max_sequences * kv_bytes_per_token(config, dtype))
-    possible = min(config.context_tokens, affordable)
-    if possible < _LEAST_CONTEXT_TOKENS:
-        raise UnsupportedModelError(
-            setting="kv_budget_bytes",
-            value=settings.kv_budget_bytes,
-            supported=f"at least {_LEAST_CONTEXT_TOKENS} tokens of context for each of {settings.max_sequences} "
-            "sequences: raise it, or lower max_sequences",
-        )
-    if settings.context_tokens is not None and settings.context_tokens > possible:
-        raise UnsupportedModelError(
-            setting="context_tokens",
-            value=settings.context_tokens,
-            supported=f"up to {config.context_tokens} by the model, up to {affordable} by kv_budget_bytes",
-        )
-    return settings.context_tokens or possible
 
 
 def _tokenizer(directory: Path, config: ModelConfig) -> BoundTokenizer:

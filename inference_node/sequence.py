@@ -7,29 +7,16 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from compiler_pool.tokenizer import BoundTokenizer
+from inference_node.decoding_report import DecodingTally
+from inference_node.errors import RefusedRequestError
 from inference_node.matcher import GrammarMatcher
-from inference_node.protocol import (
-    Finish,
-    GenerateEvent,
-    NodeTimings,
-    Started,
-    StopCause,
-    TokenEvent,
-    TokenLogprob,
-    Usage,
-)
-from inference_node.sampler import SamplingChoice
+from inference_node.protocol import Finish, NodeFault, NodeTimings, StopCause, TokenLogprob, Usage
+from inference_node.sampling import SamplingChoice
+from inference_node.snapshots.restored_state import RestoredState
 from inference_node.text_stream import TextStream
-
-
-class EventSink(Protocol):
-    """Where a sequence's events go. Called from the step loop's thread: never blocks, never raises."""
-
-    def put(self, event: GenerateEvent) -> None:
-        """Take the next event, in order; `Finish` is the last."""
+from inference_node.token_sender import EventSink, TokenSender
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +31,19 @@ class SequenceRequest:
     matcher: GrammarMatcher | None
     num_top_logprobs: int | None = None
     """None: no log probabilities. With them every token is picked from a row, also where the grammar has one choice."""
+    partition: str = ""
+    """Whose it is, for fairness and for what may be shared of its prompt."""
+    adapter_slot: int = 0
+    adapter_digest: str = ""
+    may_draft: bool = True
+    restored: RestoredState | None = None
+    """How far it had come elsewhere. `DecodingSequence.replay` has to be called before it is queued."""
+
+    @property
+    def prefix_salt(self) -> str:
+        """What keys and values of equal tokens depend on besides, and who may learn by a shorter wait that they were
+        there."""
+        return f"{self.partition}\n{self.adapter_digest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,22 +73,20 @@ class DecodingSequence:
         """Tokens whose keys and values are in the cache."""
         self.is_cancelled = False
         """Set from any thread; seen before the next step."""
+        self.is_preempted = False
+        """Whether it had blocks and lost them, once at least."""
         self.mask_seconds = 0.0
+        self.tally = DecodingTally()
         self.tokenizer = tokenizer
-        self._sink = sink
+        self.sender = TokenSender(
+            TextStream(request.stop_strings), tokenizer, sink, has_logprobs=request.num_top_logprobs is not None
+        )
         self._context_tokens = context_tokens
         self._owed: deque[tuple[int, TokenLogprob | None, bool]] = deque()
         """Tokens that are decided and not taken yet, and whether they were forced: the matcher broke before them."""
         self._asks_forced = False
-        self._stream = TextStream(request.stop_strings)
-        self._num_forced = 0
-        self._unsent_ids: list[int] = []
-        self._num_unsent_forced = 0
-        self._unsent_logprobs: list[tuple[int, TokenLogprob]] = []
-        """Each with the byte of the text at which its token begins."""
-        self._num_bytes = 0
-        self._has_unspoken = False
-        """A special token was taken that stands for no text: the matcher knows of it, the text does not."""
+        self._forced_places: list[int] = []
+        """Which of the answer's tokens were forced."""
         self._submitted_at = time.perf_counter()
         self._admitted_at: float | None = None
         self._prefilled_at: float | None = None
@@ -104,18 +102,67 @@ class DecodingSequence:
         return len(self.token_ids) - self.num_computed
 
     @property
+    def num_left(self) -> int:
+        """How many more tokens budget and context allow."""
+        left = self._context_tokens - len(self.token_ids)
+        if self.request.max_tokens is not None:
+            left = min(left, self.request.max_tokens - self.num_completion_tokens)
+        return left
+
+    @property
     def is_behind(self) -> bool:
         """Whether `resume` has something to do before the next token can be picked, or a pass computed."""
         return self._asks_forced or bool(self._owed)
 
+    @property
+    def asks_forced(self) -> bool:
+        """Whether the grammar has yet to be asked what must follow."""
+        return self._asks_forced
+
+    @property
+    def owed_forced_ids(self) -> Sequence[int]:
+        """Tokens that must follow and were not taken yet. A picked one before them is not among these."""
+        return [token_id for token_id, _, is_forced in self._owed if is_forced]
+
+    @property
+    def forced_places(self) -> Sequence[int]:
+        """Which of the answer's tokens were the grammar's only choice, counted from 0."""
+        return self._forced_places
+
     def announce(self) -> None:
         """First event."""
-        self._sink.put(Started(prompt_tokens=len(self.request.prompt_ids)))
+        self.sender.announce(prompt_tokens=len(self.request.prompt_ids))
+
+    def replay(self) -> None:
+        """Bring text and matcher to where a restored answer stands. As long as the answer: not for the step loop.
+
+        Raises:
+            RefusedRequestError: `snapshot_artifact_mismatch`: the answer is none of this grammar's.
+        """
+        restored = self.request.restored
+        if restored is None:
+            return
+        if self.matcher is not None and not self.matcher.accept_tokens(restored.answer_ids):
+            raise RefusedRequestError(
+                NodeFault(code="snapshot_artifact_mismatch", message="the saved answer does not fit the artifact")
+            )
+        for place, (token_id, is_forced) in enumerate(zip(restored.answer_ids, restored.are_forced, strict=True)):
+            self.token_ids.append(token_id)
+            if is_forced:
+                self._forced_places.append(place)
+            self.sender.replay(token_id, is_forced=is_forced, is_sent=place < restored.num_sent_tokens)
+            self.tally.wrote(self.tokenizer.token_bytes[token_id])
+        self.sender.restore_logprobs(tuple(restored.unsent_logprobs))
+        self._owed.extend((token_id, None, True) for token_id in restored.owed_forced_ids)
+        self._asks_forced = restored.asks_forced
+        self.tally.resume(restored.counters)
 
     def begin(self) -> None:
-        """It has its place in the cache. What the grammar forces from the start is taken before the first pass."""
-        self._admitted_at = time.perf_counter()
-        self._asks_forced = self._takes_forced
+        """It has its place. What the grammar forces from where it stands is taken before the first pass."""
+        if self._admitted_at is None:
+            self._admitted_at = time.perf_counter()
+            if self.request.restored is None:
+                self._asks_forced = self._takes_forced
 
     def take(self, token_id: int, logprob: TokenLogprob | None = None) -> Ending | None:
         """Append the picked token, and after it what the grammar forces. None: go on."""
@@ -143,13 +190,19 @@ class DecodingSequence:
             self._asks_forced = True
         return None if self.matcher is None or self.matcher.is_standing else self._ending_by_grammar()
 
+    def preempted(self) -> None:
+        """Its blocks are gone: every token is computed again once it has a place. What was decided stays decided."""
+        self.num_computed = 0
+        self.is_preempted = True
+        self.tally.preempted()
+
     def needs_judgement(self, ending: Ending) -> bool:
         """Whether the sent text is not what the matcher stands at, so that `judge` has to run over it."""
-        return self.matcher is not None and ending.cause in _ORDERLY_CAUSES and not self._is_text_exact()
+        return self.matcher is not None and ending.cause in _ORDERLY_CAUSES and not self.sender.is_text_exact
 
     def flush(self) -> None:
         """Send what was held back. Before `judge` and `finish`."""
-        self._send(self._stream.finish(), is_last=True)
+        self.sender.flush(accepting=self._accepting)
 
     def judge(self, ending: Ending) -> bool | None:
         """Whether exactly the text that was sent is complete. Can take as long as the text: not for the step loop."""
@@ -157,9 +210,9 @@ class DecodingSequence:
             return None
         if ending.cause not in _ORDERLY_CAUSES:
             return False
-        if self._is_text_exact():
+        if self.sender.is_text_exact:
             return self.matcher.is_accepting
-        return self.matcher.accepts_text(self._stream.sent_text.encode())
+        return self.matcher.accepts_text(self.sender.stream.sent_text.encode())
 
     def finish(self, ending: Ending, *, accepting: bool | None) -> Finish:
         """Last event; also returned, for whoever counts."""
@@ -174,7 +227,7 @@ class DecodingSequence:
             usage=Usage(
                 prompt_tokens=len(self.request.prompt_ids),
                 completion_tokens=self.num_completion_tokens,
-                forced_tokens=self._num_forced,
+                forced_tokens=len(self._forced_places),
             ),
             timings=NodeTimings(
                 queue_seconds=admitted - self._submitted_at,
@@ -182,9 +235,14 @@ class DecodingSequence:
                 decode_seconds=now - prefilled,
                 mask_seconds=self.mask_seconds,
             ),
+            decoding=self.tally.report(),
         )
-        self._sink.put(finish)
+        self.sender.finish(finish)
         return finish
+
+    @property
+    def _accepting(self) -> bool | None:
+        return None if self.matcher is None else self.matcher.is_accepting
 
     def _ask_forced(self) -> Ending | None:
         """Tokens that must follow are owed at once, to be computed in one pass."""
@@ -219,37 +277,21 @@ class DecodingSequence:
         return self.matcher is not None and self.request.num_top_logprobs is None
 
     def _append(self, token_id: int, logprob: TokenLogprob | None, *, is_forced: bool) -> Ending | None:
-        self.token_ids.append(token_id)
-        self._unsent_ids.append(token_id)
         if is_forced:
-            self._num_forced += 1
-            self._num_unsent_forced += 1
+            self._forced_places.append(self.num_completion_tokens)
+        self.token_ids.append(token_id)
         if token_id in self.tokenizer.end_ids:
+            self.sender.add_end(token_id)
             return Ending(cause="end_of_sequence")
-        is_text = token_id not in self.tokenizer.special
-        self._has_unspoken |= not is_text
-        data = self.tokenizer.token_bytes[token_id] if is_text else b""
-        if logprob is not None and is_text:
-            self._unsent_logprobs.append((self._num_bytes, logprob))
-        self._num_bytes += len(data)
-        self._send(self._stream.push(data))
-        if self._stream.stopped_by is not None:
-            return Ending(cause="stop_string", stop_string=self._stream.stopped_by)
-        if self._num_left() == 0:
+        data = self.sender.add(token_id, logprob, is_forced=is_forced, accepting=self._accepting)
+        self.tally.wrote(data)
+        stopped_by = self.sender.stream.stopped_by
+        if stopped_by is not None:
+            return Ending(cause="stop_string", stop_string=stopped_by)
+        if self.num_left == 0:
             is_budget = self.num_completion_tokens == self.request.max_tokens
             return Ending(cause="max_tokens" if is_budget else "context_full")
         return None
-
-    def _is_text_exact(self) -> bool:
-        """Whether the sent text is what the matcher took, byte for byte."""
-        return self._stream.is_exact and not self._has_unspoken
-
-    def _num_left(self) -> int:
-        """How many more tokens budget and context allow."""
-        left = self._context_tokens - len(self.token_ids)
-        if self.request.max_tokens is not None:
-            left = min(left, self.request.max_tokens - self.num_completion_tokens)
-        return left
 
     def _ending_by_grammar(self) -> Ending | None:
         if self.matcher is None:
@@ -261,31 +303,3 @@ class DecodingSequence:
         if self.matcher.is_terminated:
             return Ending(cause="grammar_end")
         return None
-
-    def _send(self, text: str, *, is_last: bool = False) -> None:
-        """Tokens whose text is held back wait for it; at the end they are sent without."""
-        if not text and not (is_last and self._unsent_ids):
-            return
-        accepting = None
-        if self.matcher is not None:
-            accepting = self.matcher.is_accepting
-        self._sink.put(
-            TokenEvent(
-                text=text,
-                token_ids=self._unsent_ids,
-                num_forced_tokens=self._num_unsent_forced,
-                accepting=accepting,
-                logprobs=self._spoken_logprobs(),
-            )
-        )
-        self._unsent_ids = []
-        self._num_unsent_forced = 0
-
-    def _spoken_logprobs(self) -> list[TokenLogprob] | None:
-        """Of the tokens whose text begins before where the sent text ends: a stop string's own tokens have none."""
-        if self.request.num_top_logprobs is None:
-            return None
-        num_sent = len(self._stream.sent_text.encode()) if self._stream.stopped_by is not None else self._num_bytes
-        spoken = [logprob for begins_at, logprob in self._unsent_logprobs if begins_at < num_sent]
-        self._unsent_logprobs = []
-        return spoken

@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import AliasChoices, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-_GIB = 1024**3
+from inference_node.slices import BLOCK_TOKENS
 
 
 class NodeSettings(BaseSettings):
@@ -35,20 +35,35 @@ class NodeSettings(BaseSettings):
     num_threads: int = Field(default=0, ge=0, le=1024)
     """Threads of a matrix product; 0: one per processor that this process may use."""
 
-    max_sequences: int = Field(default=8, ge=1, le=1024)
-    """Sequences that decode at once."""
+    deterministic: bool = False
+    """On a GPU: equal requests give equal tokens in any company, at a cost (`docs/inference_node.md`). On a CPU they
+    always do."""
+
+    max_sequences: int | None = Field(default=None, ge=1, le=1024)
+    """Sequences that decode at once; None: 8 on a CPU, 128 on a GPU."""
     max_waiting: int = Field(default=64, ge=0, le=100_000)
     """Sequences that wait for a place; one more is 503."""
+    partition_share: float = Field(default=0.75, gt=0, le=1)
+    """Of the queue, as much as one partition (the gateway sends one for each tenant) can fill."""
     max_unread_streams: int = Field(default=64, ge=0, le=100_000)
     """Streams, beyond those that decode or wait, whose readers have not taken their end yet."""
+    drain_seconds: float = Field(default=5.0, ge=0, le=3600)
+    """After SIGTERM, how long sequences that were taken may go on; then they are cancelled."""
     context_tokens: int | None = Field(default=None, ge=16)
     """Prompt and completion together; None: the model's own, or what `kv_budget_bytes` allows."""
-    kv_budget_bytes: int = Field(default=2 * _GIB, ge=1024**2)
-    """Keys and values of all sequences at full context."""
-    chunk_tokens: int = Field(default=64, ge=1, le=8192)
-    """The longest slice of one sequence in a step: what the others wait for a long prompt."""
-    max_step_rows: int = Field(default=128, ge=1, le=65536)
-    """Tokens computed in one step, all sequences together."""
+    kv_budget_bytes: int | None = Field(default=None, ge=1024**2)
+    """Keys and values of all sequences and of prompts that may come again; None: 2 GiB on a CPU, half of what the model
+    leaves free on a GPU."""
+    chunk_tokens: int | None = Field(default=None, ge=BLOCK_TOKENS, le=8192)
+    """The longest slice of one sequence in a step, in whole blocks of 16: what the others wait for a long prompt.
+    None: 64 on a CPU, 512 on a GPU."""
+    max_step_rows: int | None = Field(default=None, ge=BLOCK_TOKENS, le=65536)
+    """Tokens computed in one step, all sequences together. None: 128 on a CPU, 2,048 on a GPU."""
+    draft: str = "none"
+    """What proposes tokens that the model then verifies: `none`, `prompt_lookup`, or the directory of a smaller model
+    with the same tokenizer. It changes no token."""
+    max_drafts: int = Field(default=7, ge=1, le=64)
+    """Tokens drafted for one sequence in a step."""
 
     num_mask_threads: int = Field(default=2, ge=1, le=256)
     """Threads that fill bitmasks beside the forward pass."""
@@ -62,6 +77,8 @@ class NodeSettings(BaseSettings):
 
     max_body_bytes: int = Field(default=1024**2, ge=1024)
     """Largest generate request."""
+    max_snapshot_bytes: int = Field(default=256 * 1024**2, ge=32 * 1024**2)
+    """Largest saved sequence that is made or read. Two are handled at a time, each with a copy."""
     body_seconds: float = Field(default=10.0, gt=0, le=600)
     """A body that has not arrived by then is dropped."""
     max_stop_characters: int = Field(default=256, ge=1, le=4096)
@@ -70,7 +87,9 @@ class NodeSettings(BaseSettings):
     """A reader that takes nothing for so long is gone."""
 
     @model_validator(mode="after")
-    def _a_chunk_fits_a_step(self) -> Self:
-        if self.max_step_rows < self.chunk_tokens:
+    def _a_chunk_is_blocks_and_fits_a_step(self) -> Self:
+        if self.chunk_tokens is not None and self.chunk_tokens % BLOCK_TOKENS:
+            raise ValueError(f"chunk_tokens {self.chunk_tokens} is no multiple of {BLOCK_TOKENS}")
+        if self.chunk_tokens and self.max_step_rows and self.max_step_rows < self.chunk_tokens:
             raise ValueError(f"max_step_rows {self.max_step_rows} is less than chunk_tokens {self.chunk_tokens}")
         return self

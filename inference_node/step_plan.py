@@ -1,13 +1,10 @@
 """Which slices of which sequences make up a step."""
 
-from collections.abc import Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import torch
-
-from inference_node.sequence import DecodingSequence
-from inference_node.step_batch import Slice
+from inference_node.running import Running
+from inference_node.slices import BLOCK_TOKENS, Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,49 +13,56 @@ class StepLimits:
 
     max_waiting: int
     """Sequences that wait for a place."""
+    partition_share: float
+    """Of the queue, as much as one partition can fill."""
+    max_sequences: int
+    """Sequences that run at once."""
     chunk_tokens: int
-    """The longest slice of one sequence in a step: what others wait for a long prompt."""
+    """The longest slice of one sequence in a step: what others wait for a long prompt. Whole blocks."""
     max_rows: int
-    """Rows of a step, all slices together; at least `chunk_tokens`."""
+    """Tokens computed in a step, all slices together; at least `chunk_tokens`."""
+    max_drafts: int
+    """Tokens drafted for one sequence in a step."""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Running:
-    """A sequence that holds a place of the cache."""
+def plan_step(
+    running: Sequence[Running], limits: StepLimits, *, has_room: Callable[[Running, int], bool]
+) -> list[tuple[Running, Slice]]:
+    """A slice of each sequence that has something to compute, those left out longest first, while rows last.
 
-    sequence: DecodingSequence
-    place: int
-    last_step: int
-    logits: torch.Tensor | None = None
-    """What its next token is picked from, once its mask is there."""
-    mask: Future[float] | None = None
-    repair: Future[None] | None = None
-    """While its matcher is moved to another lexer, on another thread; nobody else touches the matcher meanwhile."""
-    is_masked: bool = False
-    """Whether its place's mask row applies to its logits. Always, under a grammar."""
-
-    @property
-    def is_mask_settled(self) -> bool:
-        """Whether nobody else touches the matcher and the mask row now."""
-        return self.mask is None or self.mask.done()
-
-
-def plan_step(running: Sequence[Running], limits: StepLimits) -> list[tuple[Running, Slice]]:
-    """A slice of each sequence that has something to compute, those left out longest first, while rows last."""
+    `has_room(running, num_tokens)`: whether its blocks reach so far now. Who has no room is left out.
+    """
     planned: list[tuple[Running, Slice]] = []
     num_rows = 0
     for candidate in sorted(running, key=lambda candidate: candidate.last_step):
         sequence = candidate.sequence
-        length = min(sequence.num_pending, limits.chunk_tokens)
-        if sequence.is_behind or candidate.logits is not None or not length or num_rows + length > limits.max_rows:
+        if sequence.is_behind or candidate.computed is not None or not sequence.num_pending:
             continue
-        num_rows += length
         start = sequence.num_computed
+        length = _length(start, sequence.num_pending, min(limits.chunk_tokens, limits.max_rows - num_rows))
+        if not length:
+            continue
+        is_last = length == sequence.num_pending
+        drafts = candidate.drafts[: limits.max_rows - num_rows - length] if is_last else ()
+        if not has_room(candidate, start + length + len(drafts)):
+            continue
+        candidate.drafts = drafts
+        num_rows += length + len(drafts)
         part = Slice(
-            place=candidate.place,
+            blocks=candidate.table.blocks,
             start=start,
-            token_ids=sequence.token_ids[start : start + length],
-            needs_logits=length == sequence.num_pending,
+            token_ids=[*sequence.token_ids[start : start + length], *drafts],
+            num_prompt_tokens=len(sequence.request.prompt_ids),
+            num_logits=1 + len(drafts) if is_last else 0,
+            adapter=sequence.request.adapter_slot,
         )
         planned.append((candidate, part))
     return planned
+
+
+def _length(start: int, num_pending: int, num_possible: int) -> int:
+    """All that is pending, or as much as ends on a whole block, so that prompts are cut at the same places whatever
+    the step had room for."""
+    if num_pending <= num_possible:
+        return num_pending
+    return max(0, (start + num_possible) // BLOCK_TOKENS * BLOCK_TOKENS - start)

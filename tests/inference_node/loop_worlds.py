@@ -8,10 +8,9 @@ import torch
 
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder
-from inference_node.kv_cache import KvCache
+from inference_node.model_runner import ModelRunner
 from inference_node.sequence import DecodingSequence
-from inference_node.step_batch import Slice
-from tests.inference_node.model_worlds import new_cache
+from inference_node.slices import Slice
 from tests.inference_node.worlds import Collector, new_sequence, running_loop
 
 OBJECT = 'start: "{\\"name\\":\\"" /[a-z ]{1,12}/ "\\",\\"age\\":" /[1-9][0-9]{0,2}/ "}"'
@@ -22,20 +21,29 @@ WORDS = "start: /[a-z]{3,8}( [a-z]{3,8}){2,9}\\./"
 
 @dataclass(slots=True)
 class Counting:
-    """A forward pass that counts, and breaks when told to."""
+    """A runner that counts, and breaks when told to."""
 
-    decoder: Decoder
+    inner: ModelRunner
     num_steps: int = 0
     rows: int = 0
     error: BaseException | None = None
 
-    def __call__(self, slices: Sequence[Slice], cache: KvCache) -> torch.Tensor:
+    looks_ahead = False
+    reuses_logits = False
+
+    def forward(self, slices: Sequence[Slice], ahead: torch.Tensor | None = None) -> torch.Tensor:
         self.num_steps += 1
         self.rows += sum(len(part.token_ids) for part in slices)
         if self.error is not None:
             error, self.error = self.error, None
             raise error
-        return self.decoder.forward(slices, cache)
+        return self.inner.forward(slices, ahead)
+
+    def read_keys_values(self, blocks: Sequence[int], num_tokens: int) -> torch.Tensor:
+        return self.inner.read_keys_values(blocks, num_tokens)
+
+    def write_keys_values(self, blocks: Sequence[int], keys_values: torch.Tensor) -> None:
+        self.inner.write_keys_values(blocks, keys_values)
 
 
 def run(
@@ -43,7 +51,7 @@ def run(
 ) -> tuple[Collector, DecodingSequence]:
     """One sequence, alone, to its end."""
     collector = Collector()
-    with running_loop(decoder.forward, new_cache(decoder), tokenizer) as loop:
+    with running_loop(on_cpu(decoder), tokenizer) as loop:
         sequence = new_sequence(tokenizer, collector, prompt, **options)
         loop.submit(sequence)
         collector.finish()

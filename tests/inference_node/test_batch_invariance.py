@@ -8,8 +8,8 @@ import torch
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder
 from tests.inference_node.loop_worlds import CHOICE, LIST, OBJECT, WORDS, run
-from tests.inference_node.model_worlds import load_decoder, new_cache
-from tests.inference_node.worlds import Collector, new_sequence, running_loop
+from tests.inference_node.model_worlds import load_decoder
+from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
 
 def mix(tokenizer: BoundTokenizer) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ def ids_together(
     decoder: Decoder, tokenizer: BoundTokenizer, requests: list[dict[str, Any]], order: list[int], *, num_places: int
 ) -> list[list[int]]:
     collectors = [Collector() for _ in requests]
-    with running_loop(decoder.forward, new_cache(decoder, num_places=num_places), tokenizer) as loop:
+    with running_loop(on_cpu(decoder), tokenizer, max_sequences=num_places) as loop:
         for index in order:
             loop.submit(new_sequence(tokenizer, collectors[index], **requests[index]))
         for collector in collectors:
@@ -70,7 +70,7 @@ def test_how_a_prompt_is_cut_changes_neither_the_grammar_nor_the_counts(
     chunk_tokens: int, tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
     collector = Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer, chunk_tokens=chunk_tokens) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer, chunk_tokens=chunk_tokens) as loop:
         loop.submit(new_sequence(tokenizer, collector, "word " * 60, grammar=OBJECT))
         finish = collector.finish()
     assert finish.stop_cause == "grammar_end"

@@ -2,8 +2,7 @@ from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder
 from inference_node.protocol import TokenEvent
 from tests.inference_node.loop_worlds import OBJECT, Counting, run
-from tests.inference_node.model_worlds import new_cache
-from tests.inference_node.worlds import Collector, new_sequence, running_loop
+from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
 
 def test_text_under_a_grammar_ends_with_the_grammar_and_is_a_sentence_of_it(
@@ -20,9 +19,9 @@ def test_text_under_a_grammar_ends_with_the_grammar_and_is_a_sentence_of_it(
 def test_forced_tokens_are_counted_and_cost_no_step_of_their_own(
     tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
-    forward = Counting(tiny_decoder)
+    forward = Counting(on_cpu(tiny_decoder))
     collector = Collector()
-    with running_loop(forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(forward, tokenizer) as loop:
         loop.submit(new_sequence(tokenizer, collector, "x", grammar='start: "{\\"a\\":" /[0-9]/ ",\\"bcd\\":true}"'))
         finish = collector.finish()
     assert finish.usage.completion_tokens == finish.usage.forced_tokens + 1
@@ -34,9 +33,9 @@ def test_forced_tokens_are_counted_and_cost_no_step_of_their_own(
 
 
 def test_a_grammar_with_one_sentence_never_reaches_the_model(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
-    forward = Counting(tiny_decoder)
+    forward = Counting(on_cpu(tiny_decoder))
     collector = Collector()
-    with running_loop(forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(forward, tokenizer) as loop:
         loop.submit(new_sequence(tokenizer, collector, "x", grammar='start: "only this"'))
         finish = collector.finish()
     assert collector.text == "only this"
@@ -80,7 +79,7 @@ def test_a_grammar_that_ends_on_the_last_token_of_the_budget_has_ended(
 
 def test_a_full_context_is_its_own_cause(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
     collector = Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder, context_tokens=64), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
         sequence = new_sequence(
             tokenizer, collector, [5] * 60, grammar="start: /[a-z]{400}/", max_tokens=None, context_tokens=64
         )

@@ -8,8 +8,7 @@ from inference_node.decoder import Decoder
 from inference_node.logprobs import token_logprob
 from inference_node.protocol import TokenEvent, TokenLogprob
 from tests.inference_node.loop_worlds import LIST, OBJECT
-from tests.inference_node.model_worlds import new_cache
-from tests.inference_node.worlds import Collector, new_sequence, running_loop
+from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
 
 def logprobs_of(collector: Collector) -> list[TokenLogprob]:
@@ -32,7 +31,7 @@ def test_a_log_probability_is_that_of_the_raw_row_and_the_likeliest_come_first(t
 
 def test_none_are_sent_where_none_were_asked_for(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
     collector = Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
         loop.submit(new_sequence(tokenizer, collector, "x", max_tokens=4))
         collector.finish()
     assert all(event.logprobs is None for event in collector.events if isinstance(event, TokenEvent))
@@ -44,7 +43,7 @@ def test_every_token_of_the_text_has_one_and_the_text_is_the_same_as_without(
     grammar: str | None, temperature: float, tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
     plain, told = Collector(), Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
         for collector, num_top in ((plain, None), (told, 3)):
             sequence = new_sequence(
                 tokenizer,
@@ -70,7 +69,7 @@ def test_the_probability_is_of_the_distribution_before_the_mask(
     tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
     collector = Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
         loop.submit(new_sequence(tokenizer, collector, "x", grammar='start: "only"', num_top_logprobs=0))
         collector.finish()
     # The grammar leaves one choice, which would be certain after the mask.
@@ -79,7 +78,7 @@ def test_the_probability_is_of_the_distribution_before_the_mask(
 
 def test_the_tokens_of_a_stop_string_have_none(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
     collector = Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
         grammar = 'start: "one two three"'
         loop.submit(new_sequence(tokenizer, collector, "x", grammar=grammar, stop=[" three"], num_top_logprobs=0))
         assert collector.finish().stop_cause == "stop_string"

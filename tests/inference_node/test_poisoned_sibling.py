@@ -14,9 +14,8 @@ from inference_node.metrics import NodeMetrics
 from inference_node.protocol import Finish
 from inference_node.prototype_shelf import PrototypeShelf
 from tests.inference_node.loop_worlds import LIST, OBJECT
-from tests.inference_node.model_worlds import new_cache
 from tests.inference_node.poison import BUDGET, GRAMMAR, guilty, innocent, new_shelf
-from tests.inference_node.worlds import Collector, new_sequence, running_loop
+from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
 Source = PrototypeShelf | Prototype
 
@@ -52,7 +51,7 @@ def run_together(
     decoder: Decoder, tokenizer: BoundTokenizer, requests: list[dict[str, Any]]
 ) -> list[tuple[list[int], Finish]]:
     collectors = [Collector() for _ in requests]
-    with running_loop(decoder.forward, new_cache(decoder), tokenizer) as loop:
+    with running_loop(on_cpu(decoder), tokenizer) as loop:
         for collector, request in zip(collectors, requests, strict=True):
             loop.submit(new_sequence(tokenizer, collector, **request))
         ends = [collector.finish() for collector in collectors]
@@ -128,7 +127,7 @@ def test_a_sequence_that_is_cancelled_while_its_matcher_is_repaired_frees_its_pl
     tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
     ill, next_one = Collector(), Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder, num_places=1), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer, max_sequences=1) as loop:
         shelf = new_shelf(tokenizer)
         sequence = new_sequence(tokenizer, ill, **maze(1).options(guilty(shelf)))
         loop.submit(sequence)

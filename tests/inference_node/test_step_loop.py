@@ -14,15 +14,14 @@ from inference_node.sequence import Ending
 from inference_node.step_loop import StepLoop
 from policy.limits import TENANT
 from tests.inference_node.loop_worlds import LIST, OBJECT, Counting
-from tests.inference_node.model_worlds import new_cache
-from tests.inference_node.worlds import Collector, eventually, new_sequence, running_loop
+from tests.inference_node.worlds import Collector, eventually, new_sequence, on_cpu, running_loop
 
 
 def test_a_grammar_that_hits_a_limit_has_failed_and_its_neighbour_has_not(
     tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
     failing, well = Collector(), Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
         budget = replace(TENANT.engine, step_max_items=3)
         loop.submit(new_sequence(tokenizer, failing, "x", grammar=LIST, budget=budget))
         loop.submit(new_sequence(tokenizer, well, "x", grammar=OBJECT))
@@ -36,7 +35,7 @@ def test_a_cancelled_sequence_frees_its_place_for_one_that_waits(
     tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
     first, second = Collector(), Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder, num_places=1), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer, max_sequences=1) as loop:
         endless = new_sequence(tokenizer, first, "x", grammar="start: /[a-z]{480}/", max_tokens=None)
         loop.submit(endless)
         first.wait_for_tokens(3)
@@ -48,7 +47,7 @@ def test_a_cancelled_sequence_frees_its_place_for_one_that_waits(
 
 def test_a_sequence_can_be_cancelled_while_it_waits(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
     first, second = Collector(), Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder, num_places=1), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer, max_sequences=1) as loop:
         loop.submit(new_sequence(tokenizer, first, "x", grammar="start: /[a-z]{480}/", max_tokens=None))
         waiting = new_sequence(tokenizer, second, "x")
         loop.submit(waiting)
@@ -59,7 +58,7 @@ def test_a_sequence_can_be_cancelled_while_it_waits(tiny_decoder: Decoder, token
 
 def test_a_full_queue_refuses_with_a_time_to_come_back(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
     collectors = [Collector() for _ in range(3)]
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder, num_places=1), tokenizer, max_waiting=1) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer, max_sequences=1, max_waiting=1) as loop:
         loop.submit(new_sequence(tokenizer, collectors[0], "x", grammar="start: /[a-z]{480}/", max_tokens=None))
         collectors[0].wait_for_tokens(1)
         loop.submit(new_sequence(tokenizer, collectors[1], "x"))
@@ -75,7 +74,7 @@ def test_stopping_ends_every_sequence_as_cancelled_and_refuses_new_ones(
     tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
     collectors = [Collector() for _ in range(3)]
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder, num_places=1), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer, max_sequences=1) as loop:
         for collector in collectors[:2]:
             loop.submit(new_sequence(tokenizer, collector, "x", grammar="start: /[a-z]{480}/", max_tokens=None))
         collectors[0].wait_for_tokens(1)
@@ -89,7 +88,7 @@ def test_stopping_ends_every_sequence_as_cancelled_and_refuses_new_ones(
 
 def test_what_breaks_in_one_sequence_ends_it_alone(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
     broken, well = Collector(), Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
         sequence = new_sequence(tokenizer, broken, "x", grammar=LIST)
 
         def fail(token_id: int, logprob: TokenLogprob | None = None) -> Ending | None:
@@ -105,7 +104,7 @@ def test_what_breaks_in_one_sequence_ends_it_alone(tiny_decoder: Decoder, tokeni
 
 def test_a_fill_that_raises_ends_its_sequence_alone(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
     broken, well = Collector(), Collector()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
         matcher = _FaultyMatcher(Prototype.build(tokenizer, LIST, TENANT.engine).matcher())
         loop.submit(new_sequence(tokenizer, broken, "x", grammar=matcher))  # type: ignore[arg-type]
         loop.submit(new_sequence(tokenizer, well, "x", grammar=OBJECT))
@@ -116,9 +115,9 @@ def test_a_fill_that_raises_ends_its_sequence_alone(tiny_decoder: Decoder, token
 def test_a_step_that_fails_ends_its_sequences_and_the_loop_goes_on(
     tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
-    forward = Counting(tiny_decoder, error=RuntimeError("out of memory"))
+    forward = Counting(on_cpu(tiny_decoder), error=RuntimeError("out of memory"))
     first, second = Collector(), Collector()
-    with running_loop(forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(forward, tokenizer) as loop:
         loop.submit(new_sequence(tokenizer, first, "x", grammar=LIST))
         assert (first.finish().stop_cause, first.finish().accepting) == ("engine_failed", False)
         loop.submit(new_sequence(tokenizer, second, "x", grammar=OBJECT))
@@ -127,9 +126,9 @@ def test_a_step_that_fails_ends_its_sequences_and_the_loop_goes_on(
 
 
 def test_a_loop_that_dies_says_so_and_leaves_nobody_waiting(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
-    forward = Counting(tiny_decoder, error=KeyboardInterrupt("stray"))
+    forward = Counting(on_cpu(tiny_decoder), error=KeyboardInterrupt("stray"))
     running, waiting, late = Collector(), Collector(), Collector()
-    with running_loop(forward, new_cache(tiny_decoder, num_places=1), tokenizer) as loop:
+    with running_loop(forward, tokenizer, max_sequences=1) as loop:
         with loop._changed:
             loop.submit(new_sequence(tokenizer, running, "x", grammar=LIST))
             loop.submit(new_sequence(tokenizer, waiting, "x"))
@@ -144,7 +143,7 @@ def test_a_loop_that_dies_says_so_and_leaves_nobody_waiting(tiny_decoder: Decode
 def test_a_slow_mask_holds_up_nobody_else(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
     slow, quick = Collector(), Collector()
     release = Event()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
         matcher = _SlowMatcher(Prototype.build(tokenizer, LIST, TENANT.engine).matcher(), release)
         loop.submit(new_sequence(tokenizer, slow, "x", grammar=matcher))  # type: ignore[arg-type]
         assert matcher.is_filling.wait(30)
@@ -160,7 +159,7 @@ def test_a_place_whose_mask_is_still_being_filled_is_not_given_away(
 ) -> None:
     slow, second = Collector(), Collector()
     release = Event()
-    with running_loop(tiny_decoder.forward, new_cache(tiny_decoder, num_places=1), tokenizer) as loop:
+    with running_loop(on_cpu(tiny_decoder), tokenizer, max_sequences=1) as loop:
         matcher = _SlowMatcher(Prototype.build(tokenizer, LIST, TENANT.engine).matcher(), release)
         cancelled = new_sequence(tokenizer, slow, "x", grammar=matcher)  # type: ignore[arg-type]
         loop.submit(cancelled)

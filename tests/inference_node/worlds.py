@@ -7,21 +7,30 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import Any
 
+import torch
+
 from compiler_pool.artifact import Artifact, ArtifactAddress, TokenizerDigest
 from compiler_pool.tokenizer import BoundTokenizer
-from inference_node.decoder import ForwardStep
+from inference_node.block_pool import BlockPool
+from inference_node.cpu_runner import CpuRunner
+from inference_node.decoder import Decoder
+from inference_node.drafting.source import DraftSource
 from inference_node.grammar import Prototype
-from inference_node.kv_cache import KvCache
 from inference_node.mask_filler import MaskFiller
+from inference_node.mask_rows import MaskRows
 from inference_node.matcher import GrammarMatcher
 from inference_node.metrics import NodeMetrics
+from inference_node.model_runner import ModelRunner
 from inference_node.protocol import Finish, GenerateEvent, Started, TokenEvent
-from inference_node.sampler import SamplingChoice
+from inference_node.sampling import SamplingChoice
 from inference_node.sequence import DecodingSequence, SequenceRequest
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits
+from inference_node.step_sampler import StepSampler
+from kernels.bitmask import bitmask_words
 from policy.limits import TENANT, EngineBudget
 from registry.contract import ContractDigest
+from tests.inference_node.model_worlds import new_cache
 
 DEADLINE_SECONDS = 60.0
 
@@ -68,23 +77,45 @@ class Collector:
         return kinds[0] is Started and kinds[-1] is Finish and set(kinds[1:-1]) <= {TokenEvent}
 
 
+def on_cpu(decoder: Decoder, *, num_blocks: int = 256) -> CpuRunner:
+    """A decoder with an empty cache, as the step loop asks for it."""
+    return CpuRunner(decoder, new_cache(decoder, num_blocks=num_blocks))
+
+
 @contextmanager
 def running_loop(
-    forward: ForwardStep,
-    cache: KvCache,
+    runner: ModelRunner,
     tokenizer: BoundTokenizer,
     *,
+    max_sequences: int = 8,
     max_waiting: int = 64,
     chunk_tokens: int = 64,
     max_rows: int = 128,
+    num_blocks: int = 256,
+    partition_share: float = 1.0,
+    num_mask_threads: int = 2,
+    max_drafts: int = 4,
+    drafts: DraftSource | None = None,
 ) -> Iterator[StepLoop]:
     """A step loop that is stopped at the end."""
+    device = torch.device("cpu")
+    rows = MaskRows(words=bitmask_words(tokenizer.vocabulary_size), device=device)
     loop = StepLoop(
-        forward=forward,
-        cache=cache,
-        masks=MaskFiller(tokenizer, num_places=cache.num_places, num_threads=2),
-        limits=StepLimits(max_waiting=max_waiting, chunk_tokens=chunk_tokens, max_rows=max_rows),
+        runner=runner,
+        pool=BlockPool(num_blocks),
+        rows=rows,
+        masks=MaskFiller(tokenizer, rows=rows, num_threads=num_mask_threads),
+        sampler=StepSampler(tokenizer, rows, device),
+        limits=StepLimits(
+            max_waiting=max_waiting,
+            partition_share=partition_share,
+            max_sequences=max_sequences,
+            chunk_tokens=chunk_tokens,
+            max_rows=max_rows,
+            max_drafts=max_drafts if drafts is not None else 0,
+        ),
         metrics=NodeMetrics(),
+        drafts=drafts,
     )
     loop.start()
     try:
@@ -107,18 +138,23 @@ def new_sequence(
     stop: Sequence[str] = (),
     context_tokens: int = 512,
     num_top_logprobs: int | None = None,
+    top_k: int = 0,
+    damping: float = 0.0,
+    partition: str = "",
+    request_id: str = "test",
 ) -> DecodingSequence:
     """A sequence over a prompt's own tokens, without a template."""
     matcher = Prototype.build(tokenizer, grammar, budget).matcher() if isinstance(grammar, str) else grammar
     prompt_ids = tokenizer.encode_exact(prompt.encode()) if isinstance(prompt, str) else list(prompt)
     request = SequenceRequest(
-        request_id="test",
+        request_id=request_id,
         prompt_ids=prompt_ids,
-        choice=SamplingChoice(temperature=temperature, top_p=top_p, seed=seed),
+        choice=SamplingChoice(temperature=temperature, top_p=top_p, seed=seed, top_k=top_k, damping=damping),
         max_tokens=max_tokens,
         stop_strings=stop,
         matcher=matcher,
         num_top_logprobs=num_top_logprobs,
+        partition=partition,
     )
     return DecodingSequence(request, tokenizer, collector, context_tokens=context_tokens)
 

@@ -1,0 +1,163 @@
+"""Picks the tokens of a step: one call of the sampling kernel for all rows, and one copy back to the host."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+
+from compiler_pool.tokenizer import BoundTokenizer
+from inference_node.bitmask_row import real_tokens_bitmask
+from inference_node.mask_rows import MaskRows
+from inference_node.sampling import SamplingChoice
+from kernels.masked_sampling import Draws, Sampled, masked_sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pick:
+    """One token to pick: from row `row` of `logits` [rows, vocabulary], as the answer's `place`-th, counted from 0."""
+
+    logits: torch.Tensor
+    row: int
+    choice: SamplingChoice
+    place: int
+    mask_row: int | None
+    """None: no grammar. Ids that stand for nothing are kept out all the same."""
+    damped_ids: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """`token_id` -1: nothing can be picked. The others are of the raw distribution: before mask and temperature."""
+
+    token_id: int
+    logprob: float
+    removed_mass: float
+    num_allowed: int
+
+
+class PicksInFlight:
+    """Tokens that are known to the device, in the order of their picks, and soon to the host."""
+
+    def __init__(self, sampled: Sampled) -> None:
+        self.token_ids: Final = sampled.token_ids
+        """int64 [picks], on the device. Below 0 where nothing could be picked."""
+        # float64 holds every id, float32 and int32 exactly: one copy for all four.
+        packed = torch.stack(
+            [sampled.token_ids.double(), sampled.logprobs.double(), sampled.removed_mass.double(),
+             sampled.num_allowed.double()]
+        )  # fmt: skip
+        self._arrived: torch.cuda.Event | None = None
+        if packed.is_cuda:
+            self._packed = torch.empty(packed.shape, dtype=packed.dtype, pin_memory=True)
+            self._packed.copy_(packed, non_blocking=True)
+            self._arrived = torch.cuda.Event()
+            self._arrived.record()
+        else:
+            self._packed = packed
+
+    def wait(self) -> list[Picked]:
+        """In the order of the picks."""
+        if self._arrived is not None:
+            self._arrived.synchronize()
+        return [
+            Picked(token_id=int(token_id), logprob=logprob, removed_mass=removed, num_allowed=int(allowed))
+            for token_id, logprob, removed, allowed in self._packed.T.tolist()
+        ]
+
+
+class StepSampler:
+    """Used from the step loop's thread alone."""
+
+    def __init__(self, tokenizer: BoundTokenizer, rows: MaskRows, device: torch.device) -> None:
+        self._rows = rows
+        self._device = device
+        self._text_row: int | None = None
+        text = real_tokens_bitmask(tokenizer)
+        if text is not None:
+            (self._text_row,) = rows.take(1)
+            rows.row(self._text_row)[:] = text
+
+    def sample(self, picks: Sequence[Pick]) -> PicksInFlight:
+        """Begin. Picks whose logits are one tensor are taken in one call, whatever lies between their rows."""
+        sources = list({id(pick.logits): pick.logits for pick in picks if not pick.damped_ids}.values())
+        order: list[int] = []
+        parts: list[Sampled] = []
+        for source in sources:
+            chosen = [
+                index for index, pick in enumerate(picks) if pick.logits is source and not pick.damped_ids
+            ]  # fmt: skip
+            order += chosen
+            parts.append(self._sampled(source, [picks[index] for index in chosen]))
+        for index, pick in enumerate(picks):
+            if pick.damped_ids:
+                order.append(index)
+                parts.append(self._damped(pick))
+        if order == list(range(len(picks))) and len(parts) == 1:
+            return PicksInFlight(parts[0])
+        places = torch.tensor(np.argsort(order), device=self._device)
+        return PicksInFlight(
+            Sampled(
+                token_ids=torch.cat([part.token_ids for part in parts])[places],
+                logprobs=torch.cat([part.logprobs for part in parts])[places],
+                removed_mass=torch.cat([part.removed_mass for part in parts])[places],
+                num_allowed=torch.cat([part.num_allowed for part in parts])[places],
+            )
+        )
+
+    def _sampled(self, logits: torch.Tensor, picks: Sequence[Pick]) -> Sampled:
+        wanted = [self._text_row if pick.mask_row is None else pick.mask_row for pick in picks]
+        masks = {row: index for index, row in enumerate(dict.fromkeys(row for row in wanted if row is not None))}
+        integers = np.array(
+            [
+                [pick.row for pick in picks],
+                [-1 if row is None else masks[row] for row in wanted],
+                [pick.choice.top_k for pick in picks],
+                [pick.choice.seed for pick in picks],
+                [pick.place for pick in picks],
+            ],
+            dtype=np.int64,
+        )
+        reals = np.array(
+            [[pick.choice.temperature for pick in picks], [pick.choice.top_p for pick in picks]], dtype=np.float32
+        )
+        rows, mask_rows, top_k, seed, place = self._moved(torch.from_numpy(integers)).unbind(0)
+        temperature, top_p = self._moved(torch.from_numpy(reals)).unbind(0)
+        return masked_sample(
+            logits,
+            Draws(
+                temperature=temperature,
+                top_k=top_k.int(),
+                top_p=top_p,
+                seed=seed,
+                place=place,
+                has_filters=any(pick.choice.top_k > 0 or pick.choice.top_p < 1 for pick in picks),
+            ),
+            rows=rows,
+            bitmask=self._rows.upload(list(masks)) if masks else None,
+            mask_rows=mask_rows.int(),
+        )
+
+    def _damped(self, pick: Pick) -> Sampled:
+        """A row of its own, from which the used tokens' share is taken; what is told of it is of the row as it was."""
+        raw = pick.logits[pick.row : pick.row + 1].float()
+        used = torch.tensor(pick.damped_ids, device=self._device)
+        damped = raw.clone()
+        damped[0].index_add_(0, used, raw.new_full((len(used),), -pick.choice.damping))
+        told = self._sampled(raw, [_first_row(pick, raw)])
+        token_ids = self._sampled(damped, [_first_row(pick, damped)]).token_ids
+        logprobs = raw.log_softmax(dim=-1).gather(1, token_ids.clamp_min(0).unsqueeze(1)).squeeze(1)
+        return Sampled(
+            token_ids=token_ids, logprobs=logprobs, removed_mass=told.removed_mass, num_allowed=told.num_allowed
+        )
+
+    def _moved(self, values: torch.Tensor) -> torch.Tensor:
+        """To the device. torch keeps pinned memory until the copy is done, then uses it again."""
+        if self._device.type == "cpu":
+            return values
+        return values.pin_memory().to(self._device, non_blocking=True)
+
+
+def _first_row(pick: Pick, logits: torch.Tensor) -> Pick:
+    return Pick(logits=logits, row=0, choice=pick.choice, place=pick.place, mask_row=pick.mask_row)

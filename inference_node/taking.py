@@ -1,0 +1,97 @@
+"""A sequence's picks of one step: one token, and more where drafts stand behind it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inference_node.logprobs import token_logprob
+from inference_node.protocol import TokenLogprob
+from inference_node.running import Computed, Running
+from inference_node.sampling import SamplingError
+from inference_node.sequence import Ending
+from inference_node.step_sampler import Pick, Picked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What came of a step's picks."""
+
+    ending: Ending | None
+    num_drafted: int = 0
+    num_accepted: int = 0
+
+
+def picks_of(running: Running) -> list[Pick]:
+    """What to pick, with a token's own place and mask for each draft too: whether drafted or not, it is the same draw.
+
+    The fill is done, if there is one, and what is computed is there.
+    """
+    computed, request = _computed(running), running.sequence.request
+    num_rows = 1 + len(computed.drafts)
+    if running.fill is not None:
+        num_rows = min(num_rows, running.fill.done.result().num_rows)
+    num_prompt = len(request.prompt_ids)
+    place = computed.position + 1 - num_prompt
+    return [
+        Pick(
+            logits=computed.logits,
+            row=computed.row + index,
+            choice=request.choice,
+            place=place + index,
+            mask_row=None if running.fill is None else running.fill.rows[index],
+            damped_ids=request.choice.damped_ids(running.sequence.token_ids[num_prompt:]),
+        )
+        for index in range(num_rows)
+    ]
+
+
+def take_picked(running: Running, picked: Sequence[Picked]) -> Taken:
+    """Go on by what was picked, as far as the drafts before it were what was picked there too.
+
+    Raises:
+        SamplingError: nothing can be picked.
+    """
+    computed, sequence, fill = _computed(running), running.sequence, running.fill
+    running.computed, running.fill, running.drafts = None, None, ()
+    mask_seconds = None if fill is None else fill.done.result().seconds
+    ending: Ending | None = None
+    index = 0
+    while index < len(picked) and ending is None:
+        pick = picked[index]
+        if pick.token_id < 0:
+            raise SamplingError("the logits allow no token")
+        if fill is None:
+            sequence.tally.step()
+        else:
+            sequence.tally.step(mask_seconds if index == 0 else None, pick.num_allowed, pick.removed_mass)
+        ending = sequence.take(pick.token_id, _logprob(running, computed, index, pick.token_id))
+        # Forced tokens after it are among the drafts as well, or put an end to them.
+        index = len(sequence.token_ids) - 1 - computed.position
+        if sequence.is_behind or sequence.token_ids[computed.position + 1 :] != list(computed.drafts[:index]):
+            break
+    if not computed.drafts:
+        return Taken(ending=ending)
+    num_accepted = _num_common(sequence.token_ids[computed.position + 1 :], computed.drafts)
+    sequence.tally.drafted(len(computed.drafts), num_accepted)
+    # What was computed for drafts that stand holds; the last token is always computed for its logits.
+    sequence.num_computed = min(computed.position + 1 + num_accepted, len(sequence.token_ids) - 1)
+    return Taken(ending=ending, num_drafted=len(computed.drafts), num_accepted=num_accepted)
+
+
+def _computed(running: Running) -> Computed:
+    assert running.computed is not None, "picks are of what was computed"
+    return running.computed
+
+
+def _logprob(running: Running, computed: Computed, index: int, token_id: int) -> TokenLogprob | None:
+    num_top = running.sequence.request.num_top_logprobs
+    if num_top is None:
+        return None
+    return token_logprob(computed.logits[computed.row + index], token_id, running.sequence.tokenizer, num_top=num_top)
+
+
+def _num_common(tokens: Sequence[int], drafts: Sequence[int]) -> int:
+    """How many of the drafts are what was taken."""
+    for index, (token_id, draft) in enumerate(zip(tokens, drafts, strict=False)):
+        if token_id != draft:
+            return index
+    return min(len(tokens), len(drafts))
