@@ -8,13 +8,13 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import ValidationError
 
 from compiler_pool.frame import MAX_FRAME_BYTES
 from inference_node.errors import RefusedRequestError
-from inference_node.event_stream import EventStreamResponse
 from inference_node.node import Node
-from inference_node.protocol import ArtifactStored, GenerateRequest, NodeFault, NodeIdentity
+from inference_node.protocol import ArtifactStored, GenerateRequest, NodeIdentity
+from inference_node.request_body import parsed, read_body
+from inference_node.state_routes import add_state_routes, event_stream
 
 FAULT_STATUSES: Final = {
     "artifact_required": 409,
@@ -69,15 +69,14 @@ def create_app(node: Node) -> FastAPI:
 
     @app.put("/v1/artifacts/{key}")
     async def put_artifact(key: str, request: Request) -> ArtifactStored:
-        return await node.put_artifact(key, await _body(request, node, limit=MAX_FRAME_BYTES))
+        return await node.put_artifact(key, await read_body(request, node.settings, limit=MAX_FRAME_BYTES))
 
     @app.post("/v1/generate")
     async def generate(request: Request) -> Response:
-        body = await _body(request, node, limit=node.settings.max_body_bytes)
-        stream = await node.open_stream(_parsed(body))
-        return EventStreamResponse(
-            stream.outbox, stall_seconds=node.settings.stall_seconds, on_end=lambda: node.close_stream(stream)
-        )
+        body = await read_body(request, node.settings, limit=node.settings.max_body_bytes)
+        return event_stream(node, await node.open_stream(parsed(GenerateRequest, body)))
+
+    add_state_routes(app, node)
 
     @app.get("/healthz")
     async def alive() -> JSONResponse:
@@ -97,32 +96,3 @@ def create_app(node: Node) -> FastAPI:
         return PlainTextResponse(node.metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
     return app
-
-
-async def _body(request: Request, node: Node, *, limit: int) -> bytes:
-    """The body, counted as it comes, so that neither its length nor its slowness costs more than was agreed."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(node.settings.body_seconds):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > limit:
-                    raise RefusedRequestError(
-                        NodeFault(code="body_too_large", message=f"at most {limit} bytes are read", limit=limit)
-                    )
-    except TimeoutError:
-        raise RefusedRequestError(
-            NodeFault(code="malformed_request", message=f"the body did not arrive in {node.settings.body_seconds:g} s")
-        ) from None
-    return bytes(body)
-
-
-def _parsed(body: bytes) -> GenerateRequest:
-    """Read by pydantic's own parser, which bounds nesting. The message names the member, never repeats its value."""
-    try:
-        return GenerateRequest.model_validate_json(body)
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(str(part) for part in fault["loc"])
-        message = f"{place}: {fault['msg']}" if place else fault["msg"]
-        raise RefusedRequestError(NodeFault(code="malformed_request", message=message)) from error

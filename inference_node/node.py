@@ -1,6 +1,7 @@
 """A node's life: loading, serving, draining, or broken; and what a request goes through before its first event."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from threading import Thread
 from time import perf_counter
@@ -10,13 +11,15 @@ import structlog
 
 from compiler_pool.frame import KeyRing
 from inference_node.engine import TorchEngine, load_engine
-from inference_node.errors import ChatTemplateError, ModelError, RefusedRequestError
+from inference_node.errors import ModelError, RefusedRequestError
 from inference_node.metrics import NodeMetrics
-from inference_node.outbox import Outbox
+from inference_node.opening import OpenStream, StreamOpener
+from inference_node.prefixes import PrefixShelf
 from inference_node.protocol import ArtifactStored, GenerateRequest, NodeFault, NodeIdentity
-from inference_node.sampler import SamplingChoice
-from inference_node.sequence import DecodingSequence, SequenceRequest
 from inference_node.settings import NodeSettings
+from inference_node.snapshots.desk import SnapshotDesk, sequence_not_found
+from inference_node.snapshots.model_digest import begin_model_digest
+from inference_node.snapshots.protocol import KeysValuesChoice
 
 _log = structlog.get_logger(__name__)
 
@@ -26,11 +29,13 @@ _STOP_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenStream:
-    """A sequence on its way, and where its events come out."""
+class _Serving:
+    """What a loaded node serves with."""
 
-    sequence: DecodingSequence
-    outbox: Outbox
+    engine: TorchEngine
+    opener: StreamOpener
+    snapshots: SnapshotDesk
+    prefixes: PrefixShelf
 
 
 class Node:
@@ -41,10 +46,11 @@ class Node:
         self.metrics: Final = NodeMetrics()
         self._ring = KeyRing.from_text(settings.artifact_keys.get_secret_value())
         self._engine: TorchEngine | None = None
+        self._parts: _Serving | None = None
+        self._streams: set[OpenStream] = set()
         self._load_failure: str | None = None
         self._is_draining = False
         self._num_open = 0
-        self._max_open = settings.max_sequences + settings.max_waiting + settings.max_unread_streams
 
     def start_loading(self) -> None:
         """Begin; `not_ready_reason` tells when it is done."""
@@ -82,109 +88,101 @@ class Node:
 
     def identity(self) -> NodeIdentity:
         """Who this node is. Raises RefusedRequestError until it can serve."""
-        return self._serving().identity
+        return self._serving().engine.identity
 
     async def put_artifact(self, key: str, frame: bytes) -> ArtifactStored:
         """Keep an artifact. Raises RefusedRequestError."""
-        engine = self._serving()
+        engine = self._serving().engine
         is_known = await asyncio.to_thread(engine.artifacts.put, key, frame)
         return ArtifactStored(artifact_key=key, already_present=is_known)
 
+    @property
+    def prefixes(self) -> PrefixShelf:
+        """What stays computed. Raises RefusedRequestError until the node can serve."""
+        return self._serving().prefixes
+
     async def open_stream(self, request: GenerateRequest) -> OpenStream:
         """Check a request and queue its sequence; `close_stream` must follow. Raises RefusedRequestError."""
-        engine = self._serving()
-        if self._num_open >= self._max_open:
+        opener = self._serving().opener
+        return await self._counted(lambda: opener.open(request))
+
+    async def restore_stream(self, data: bytes, *, request_id: str | None) -> OpenStream:
+        """Queue a saved sequence where it stands, under its own request id or another; `close_stream` must follow.
+
+        Raises RefusedRequestError.
+        """
+        serving = self._serving()
+
+        async def reopen() -> OpenStream:
+            snapshot = await serving.snapshots.read(data)
+            return await serving.opener.reopen(snapshot, request_id=request_id or snapshot.header.request.request_id)
+
+        return await self._counted(reopen)
+
+    async def save(self, request_id: str, choice: KeysValuesChoice) -> bytes:
+        """Take the sequence of a request out; two of one name are nobody's. Raises RefusedRequestError."""
+        serving = self._serving()
+        named = [stream for stream in self._streams if stream.asked.request_id == request_id]
+        if len(named) != 1:
+            raise sequence_not_found()
+        return await serving.snapshots.save(named[0], choice)
+
+    def close_stream(self, stream: OpenStream) -> None:
+        """The reader is done, or gone."""
+        self._num_open -= 1
+        self._streams.discard(stream)
+        if self._engine is not None:
+            self._engine.loop.cancel(stream.sequence)
+
+    async def _counted(self, opening: Callable[[], Coroutine[None, None, OpenStream]]) -> OpenStream:
+        """Streams that are being opened count as open."""
+        settings = self.settings
+        num_running = self._serving().engine.identity.max_sequences
+        max_open = num_running + settings.max_waiting + settings.max_unread_streams
+        if self._num_open >= max_open:
             raise RefusedRequestError(
                 NodeFault(
                     code="overloaded",
                     message="too many streams are open",
-                    limit=self._max_open,
+                    limit=max_open,
                     observed=self._num_open,
                 ),
                 retry_after_seconds=_RETRY_AFTER_SECONDS,
             )
         self._num_open += 1
         try:
-            return await self._open_stream(engine, request)
+            stream = await opening()
         except BaseException:
             self._num_open -= 1
             raise
+        self._streams.add(stream)
+        return stream
 
-    def close_stream(self, stream: OpenStream) -> None:
-        """The reader is done, or gone."""
-        self._num_open -= 1
-        self._serving_loop_cancel(stream.sequence)
-
-    async def _open_stream(self, engine: TorchEngine, request: GenerateRequest) -> OpenStream:
-        self._check_stop_strings(request.stop)
-        matcher = None
-        if request.artifact_key is not None:
-            matcher = await asyncio.to_thread(engine.artifacts.matcher, request.artifact_key)
-        try:
-            prompt_ids = await asyncio.to_thread(engine.prompts.encode, request.messages, request.tools)
-        except ChatTemplateError as error:
-            raise RefusedRequestError(NodeFault(code="malformed_request", message=error.reason)) from error
-        context_tokens = engine.identity.context_tokens
-        if len(prompt_ids) >= context_tokens:
-            raise RefusedRequestError(
-                NodeFault(
-                    code="context_length_exceeded",
-                    message=f"the prompt has {len(prompt_ids)} tokens; the context holds {context_tokens}, "
-                    "and at least one is for the answer",
-                    limit=context_tokens - 1,
-                    observed=len(prompt_ids),
-                )
-            )
-        sampling = request.sampling
-        outbox = Outbox()
-        sequence = DecodingSequence(
-            SequenceRequest(
-                request_id=request.request_id,
-                prompt_ids=prompt_ids,
-                choice=SamplingChoice(temperature=sampling.temperature, top_p=sampling.top_p, seed=sampling.seed),
-                max_tokens=request.max_tokens,
-                stop_strings=request.stop,
-                matcher=matcher,
-                num_top_logprobs=request.top_logprobs,
-            ),
-            engine.tokenizer,
-            outbox,
-            context_tokens=context_tokens,
-        )
-        engine.loop.submit(sequence)
-        return OpenStream(sequence=sequence, outbox=outbox)
-
-    def _check_stop_strings(self, stop_strings: list[str]) -> None:
-        limit = self.settings.max_stop_characters
-        for stop in stop_strings:
-            if not 1 <= len(stop) <= limit:
-                raise RefusedRequestError(
-                    NodeFault(
-                        code="malformed_request",
-                        message=f"a stop string has 1 to {limit} characters",
-                        limit=limit,
-                        observed=len(stop),
-                    )
-                )
-
-    def _serving(self) -> TorchEngine:
+    def _serving(self) -> _Serving:
         reason = self.not_ready_reason
         if self._is_draining:
             raise RefusedRequestError(NodeFault(code="draining", message="this node is shutting down"))
-        if reason is not None or self._engine is None:
+        if reason is not None or self._parts is None:
             raise RefusedRequestError(NodeFault(code="not_ready", message=reason or "the model is loading"))
-        return self._engine
-
-    def _serving_loop_cancel(self, sequence: DecodingSequence) -> None:
-        if self._engine is not None:
-            self._engine.loop.cancel(sequence)
+        return self._parts
 
     def _load(self) -> None:
         started = perf_counter()
         try:
-            self._engine = load_engine(
-                self.settings, self._ring, self.metrics, lambda line: _log.info("loading", doing=line)
+            engine = load_engine(self.settings, self._ring, self.metrics, lambda line: _log.info("loading", doing=line))
+            opener = StreamOpener(engine, max_stop_characters=self.settings.max_stop_characters)
+            self._parts = _Serving(
+                engine=engine,
+                opener=opener,
+                prefixes=PrefixShelf(engine, opener),
+                snapshots=SnapshotDesk(
+                    engine,
+                    self._ring,
+                    begin_model_digest(engine.directory),
+                    max_bytes=self.settings.max_snapshot_bytes,
+                ),
             )
+            self._engine = engine
         except (ModelError, OSError) as error:
             self._load_failure = str(error)
             _log.error("model_not_loaded", reason=str(error))

@@ -292,11 +292,9 @@ class PinnedPrefix(Wire):
 
 
 class PinnedPrefixes(Wire):
-    """200 of `GET /v1/prefixes`, by name. At most so many prefixes of so many tokens together can be pinned."""
+    """200 of `GET /v1/prefixes`."""
 
     prefixes: list[PinnedPrefix]
-    max_prefixes: Count
-    max_pinned_tokens: Count
 
 
 class NodeFault(Wire):

@@ -28,7 +28,7 @@ _MAGIC: Final = b"SGSS"
 _LENGTHS: Final = struct.Struct(">IQ")
 _SIGNATURE_BYTES: Final = sha256().digest_size
 _START: Final = len(_MAGIC) + 2
-_MAX_HEADER_BYTES: Final = 16 * 1024 * 1024
+MAX_HEADER_BYTES: Final = 16 * 1024 * 1024
 """A million tokens of context, each of up to seven digits, twice."""
 
 _DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -54,7 +54,7 @@ def sealed(snapshot: Snapshot, ring: KeyRing, *, max_bytes: int) -> bytes:
     key_id = ring.signing_id.encode()
     prefix = _MAGIC + bytes([VERSION, len(key_id)]) + key_id + _LENGTHS.pack(len(header), len(payload))
     num_bytes = len(prefix) + len(header) + _SIGNATURE_BYTES + len(payload)
-    if num_bytes > max_bytes or len(header) > _MAX_HEADER_BYTES:
+    if num_bytes > max_bytes or len(header) > MAX_HEADER_BYTES:
         raise _too_large(num_bytes, max_bytes)
     signature = hmac.digest(ring.secrets[ring.signing_id], prefix + header, "sha256")
     return b"".join([prefix, header, signature, payload])
@@ -86,7 +86,7 @@ def opened(data: bytes, ring: KeyRing, *, max_bytes: int) -> Snapshot:
         raise _damaged("cut short") from None
     signature_at = header_at + header_length
     payload_at = signature_at + _SIGNATURE_BYTES
-    if header_length > _MAX_HEADER_BYTES or payload_at + payload_length != len(data):
+    if header_length > MAX_HEADER_BYTES or payload_at + payload_length != len(data):
         raise _damaged("its lengths do not fit it")
     signature = hmac.digest(secret, view[:signature_at], "sha256")
     if not hmac.compare_digest(signature, data[signature_at:payload_at]):

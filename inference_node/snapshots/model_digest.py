@@ -1,7 +1,9 @@
 """Which model a node has: the digest of its weights and configuration, whatever its directory is called."""
 
+from concurrent.futures import Future
 from hashlib import file_digest, sha256
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
 _SUFFIXES: Final = {".safetensors", ".gguf"}
@@ -29,3 +31,17 @@ def _belongs(file: Path) -> bool:
 def _role(file: Path) -> str:
     """What a file's own name says that its content does not; files come in the order of their names."""
     return "configuration" if file.name == _CONFIGURATION else "weights"
+
+
+def begin_model_digest(path: Path) -> "Future[str]":
+    """The same, on a thread of its own. Raises, from the future, OSError where a file cannot be read."""
+    digest: Future[str] = Future()
+
+    def compute() -> None:
+        try:
+            digest.set_result(model_digest(path))
+        except OSError as error:
+            digest.set_exception(error)
+
+    Thread(target=compute, name="model-digest", daemon=True).start()
+    return digest
