@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,7 @@ import torch
 from compiler_pool.errors import TokenizerError
 from compiler_pool.frame import KeyRing
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
+from inference_node.adapters.adapter_bank import AdapterBank
 from inference_node.artifact_store import ArtifactStore
 from inference_node.block_pool import BlockPool
 from inference_node.drafting.loading import DraftModelLimits, load_draft_source
@@ -27,6 +29,7 @@ from inference_node.protocol import NodeIdentity
 from inference_node.runner_loading import load_runner
 from inference_node.settings import NodeSettings
 from inference_node.slices import BLOCK_TOKENS
+from inference_node.snapshots.model_digest import model_digest
 from inference_node.step_loop import StepLoop
 from inference_node.step_sampler import StepSampler
 from kernels.bitmask import bitmask_words
@@ -44,6 +47,7 @@ class TorchEngine:
     config: ModelConfig
     prompts: PromptEncoder
     artifacts: ArtifactStore
+    adapters: AdapterBank
     loop: StepLoop
     runner: ModelRunner
 
@@ -66,7 +70,15 @@ def load_engine(
     tokenizer = _tokenizer(directory, config)
     prompts = load_prompt_encoder(directory)
     progress(f"loading {config.num_layers} layers to {device} as {str(dtype).removeprefix('torch.')}")
-    loaded = load_runner(directory, config, settings, dtype=dtype, device=device, progress=progress)
+    adapters = AdapterBank(
+        config,
+        base_digest=cache(partial(model_digest, directory)),
+        max_adapters=settings.max_adapters,
+        max_rank=settings.max_adapter_rank,
+        dtype=dtype,
+        device=device,
+    )
+    loaded = load_runner(directory, config, settings, dtype=dtype, device=device, adapters=adapters, progress=progress)
     capacity, runner = loaded.capacity, loaded.runner
     limits = capacity.limits
     metrics.set_capacity(kv_tokens=capacity.num_blocks * BLOCK_TOKENS)
@@ -129,6 +141,7 @@ def load_engine(
         tokenizer=tokenizer,
         prompts=prompts,
         artifacts=artifacts,
+        adapters=adapters,
         loop=loop,
         runner=runner,
     )

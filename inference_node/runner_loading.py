@@ -9,6 +9,7 @@ import torch
 from inference_node.capacity import Capacity, choose_capacity
 from inference_node.cpu_runner import CpuRunner
 from inference_node.decoder import Decoder
+from inference_node.decoder_layer import ProjectionAdapters
 from inference_node.kv_cache import KvCache
 from inference_node.model_config import ModelConfig
 from inference_node.model_runner import ModelRunner
@@ -32,6 +33,7 @@ def load_runner(
     *,
     dtype: torch.dtype,
     device: torch.device,
+    adapters: ProjectionAdapters,
     progress: Callable[[str], None],
 ) -> LoadedRunner:
     """Read the weights and make everything that a pass needs.
@@ -43,6 +45,7 @@ def load_runner(
     decoder = Decoder(
         config, read_weights(directory, config), context_tokens=context_tokens, dtype=dtype, device=device
     )
+    decoder.adapters = adapters
     capacity = choose_capacity(config, settings, dtype=dtype, device=device)
     if device.type == "cuda":
         return _on_gpu(decoder, capacity, settings, progress)

@@ -6,9 +6,10 @@ Knows nothing of tensors or threads: the step loop asks for slices, and gives it
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compiler_pool.tokenizer import BoundTokenizer
+from inference_node.adapters.lease import AdapterLease
 from inference_node.decoding_report import DecodingTally
 from inference_node.errors import RefusedRequestError
 from inference_node.matcher import GrammarMatcher
@@ -33,8 +34,8 @@ class SequenceRequest:
     """None: no log probabilities. With them every token is picked from a row, also where the grammar has one choice."""
     partition: str = ""
     """Whose it is, for fairness and for what may be shared of its prompt."""
-    adapter_slot: int = 0
-    adapter_digest: str = ""
+    adapter: AdapterLease = field(default_factory=AdapterLease)
+    """Released by the sequence's last event."""
     may_draft: bool = True
     restored: RestoredState | None = None
     """How far it had come elsewhere. `DecodingSequence.replay` has to be called before it is queued."""
@@ -43,7 +44,7 @@ class SequenceRequest:
     def prefix_salt(self) -> str:
         """What keys and values of equal tokens depend on besides, and who may learn by a shorter wait that they were
         there."""
-        return f"{self.partition}\n{self.adapter_digest}"
+        return f"{self.partition}\n{self.adapter.digest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +117,8 @@ class DecodingSequence:
 
     @property
     def asks_forced(self) -> bool:
-        """Whether the grammar has yet to be asked what must follow."""
-        return self._asks_forced
+        """Whether the grammar has yet to be asked what must follow, before anything is picked."""
+        return self._asks_forced and all(is_forced for _, _, is_forced in self._owed)
 
     @property
     def owed_forced_ids(self) -> Sequence[int]:
@@ -237,6 +238,7 @@ class DecodingSequence:
             ),
             decoding=self.tally.report(),
         )
+        self.request.adapter.release()
         self.sender.finish(finish)
         return finish
 

@@ -75,6 +75,14 @@ class NodeSettings(BaseSettings):
     """Compiled grammars of all artifacts, 0.05 to 1.5 MB each as measured, some 25 where a lexer's states are used up.
     Beyond, the least recently used artifacts lose theirs."""
 
+    max_adapters: int = Field(default=8, ge=1, le=1024)
+    """Low-rank adapters kept on the device; the least recently used that no sequence runs under goes first, and is
+    asked for again with 409."""
+    max_adapter_bytes: int = Field(default=256 * 1024**2, ge=1024)
+    """Largest file of an adapter. One is read at a time; on the device it takes up to three times as much."""
+    max_adapter_rank: int = Field(default=64, ge=1, le=4096)
+    """Largest rank of an adapter: what it costs in memory and time grows with it."""
+
     max_body_bytes: int = Field(default=1024**2, ge=1024)
     """Largest generate request."""
     max_snapshot_bytes: int = Field(default=256 * 1024**2, ge=32 * 1024**2)

@@ -54,7 +54,7 @@ def plan_step(
             token_ids=[*sequence.token_ids[start : start + length], *drafts],
             num_prompt_tokens=len(sequence.request.prompt_ids),
             num_logits=1 + len(drafts) if is_last else 0,
-            adapter=sequence.request.adapter_slot,
+            adapter=sequence.request.adapter.slot,
         )
         planned.append((candidate, part))
     return planned

@@ -232,7 +232,7 @@ class Stepping:
                     token_ids=(0,),
                     num_prompt_tokens=len(sequence.request.prompt_ids),
                     num_logits=1,
-                    adapter=sequence.request.adapter_slot,
+                    adapter=sequence.request.adapter.slot,
                 )
                 going_on.append((running, part))
                 indices.append(index)
