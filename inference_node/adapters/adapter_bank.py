@@ -1,7 +1,7 @@
 """The adapters that a node has, each in a slot, and how many sequences run under each."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final
@@ -11,13 +11,11 @@ import torch
 from inference_node.adapters.adapter_file import read_adapter
 from inference_node.adapters.adapter_tiles import AdapterTile, cut_into_tiles, rows_of_a_tile
 from inference_node.adapters.errors import AdapterInUseError, AdapterMissingError, AdaptersFullError
+from inference_node.adapters.lease import AdapterLease
 from inference_node.adapters.low_rank import LowRankLayers
 from inference_node.decoder_layer import ProjectionName
 from inference_node.model_config import ModelConfig
 from inference_node.step_batch import StepBatch
-
-NO_SLOT: Final = 0
-"""The slot of rows without an adapter."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -40,27 +38,6 @@ class HeldAdapter:
     num_sequences: int
 
 
-class AdapterLease:
-    """A sequence's hold on an adapter, from its acceptance to its last event: meanwhile the slot is that adapter's.
-
-    `digest` is empty and `slot` 0 for a sequence without an adapter. The digest belongs into the salt of shared
-    prefixes: keys and values under an adapter are not the base's.
-    """
-
-    __slots__ = ("_bank", "digest", "slot")
-
-    def __init__(self, bank: "AdapterBank | None" = None, *, slot: int = NO_SLOT, digest: str = "") -> None:
-        self.slot: Final = slot
-        self.digest: Final = digest
-        self._bank = bank
-
-    def release(self) -> None:
-        """Give it back, once the loop computes no more rows of the sequence. Later calls do nothing."""
-        bank, self._bank = self._bank, None
-        if bank is not None:
-            bank.give_back(self.digest)
-
-
 class AdapterBank:
     """`put`, `lease`, `remove` and `held` from any thread; `apply` from the step loop's.
 
@@ -68,12 +45,19 @@ class AdapterBank:
     """
 
     def __init__(
-        self, base: ModelConfig, *, base_digest: str, max_adapters: int, max_rank: int, dtype: torch.dtype,
+        self,
+        base: ModelConfig,
+        *,
+        base_digest: Callable[[], str],
+        max_adapters: int,
+        max_rank: int,
+        dtype: torch.dtype,
         device: torch.device,
-    ) -> None:  # fmt: skip
+    ) -> None:
+        """`base_digest` may take long at first: all of the model's weights are read for it."""
         self.base_digest: Final = base_digest
+        self.max_adapters: Final = max_adapters
         self._base = base
-        self._max_adapters = max_adapters
         self._max_rank = max_rank
         self._dtype = dtype
         self._device = device
@@ -95,7 +79,7 @@ class AdapterBank:
             if digest in self._held:
                 self._held.move_to_end(digest)
                 return True
-        read = read_adapter(body, self._base, digest=digest, base_digest=self.base_digest, max_rank=self._max_rank)
+        read = read_adapter(body, self._base, digest=digest, base_digest=self.base_digest(), max_rank=self._max_rank)
         adapter = LowRankLayers.of(read, self._base, dtype=self._dtype, device=self._device)
         num_rows = rows_of_a_tile(adapter)
         with self._lock:
@@ -166,12 +150,12 @@ class AdapterBank:
 
     def _free_slot(self) -> int:
         """Called under the lock."""
-        if len(self._held) >= self._max_adapters:
+        if len(self._held) >= self.max_adapters:
             idle = next((digest for digest, held in self._held.items() if not held.num_sequences), None)
             if idle is None:
-                raise AdaptersFullError(max_adapters=self._max_adapters)
+                raise AdaptersFullError(max_adapters=self.max_adapters)
             self._drop(idle)
-        return next(slot for slot in range(1, self._max_adapters + 1) if self._slots[slot] is None)
+        return next(slot for slot in range(1, self.max_adapters + 1) if self._slots[slot] is None)
 
     def _drop(self, digest: str) -> None:
         self._slots[self._held.pop(digest).slot] = None

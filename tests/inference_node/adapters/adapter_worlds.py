@@ -62,7 +62,7 @@ def new_bank(decoder: Decoder, *, max_adapters: int = 4) -> AdapterBank:
     """An empty bank for a decoder, not yet its own."""
     return AdapterBank(
         decoder.config,
-        base_digest=BASE,
+        base_digest=lambda: BASE,
         max_adapters=max_adapters,
         max_rank=64,
         dtype=decoder.dtype,

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from inference_node.adapters.adapter_bank import AdapterBank, AdapterLease
+from inference_node.adapters.adapter_bank import AdapterBank
 from inference_node.adapters.errors import (
     AdapterDigestError,
     AdapterFileError,
@@ -11,6 +11,7 @@ from inference_node.adapters.errors import (
     AdapterMissingError,
     AdaptersFullError,
 )
+from inference_node.adapters.lease import AdapterLease
 from inference_node.step_batch import AdapterRows, StepBatch
 from tests.inference_node.adapters.adapter_worlds import BASE, new_adapter
 from tests.inference_node.adapters.test_adapter_file import TINY
@@ -20,7 +21,7 @@ ADAPTERS = [new_adapter(TINY, seed=seed) for seed in range(4)]
 
 def empty_bank(*, max_adapters: int = 2, dtype: torch.dtype = torch.float32) -> AdapterBank:
     return AdapterBank(
-        TINY, base_digest=BASE, max_adapters=max_adapters, max_rank=16, dtype=dtype, device=torch.device("cpu")
+        TINY, base_digest=lambda: BASE, max_adapters=max_adapters, max_rank=16, dtype=dtype, device=torch.device("cpu")
     )
 
 
