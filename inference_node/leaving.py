@@ -1,4 +1,4 @@
-"""The end of sequences: their text judged where the matcher stands elsewhere, their last event, their place given up."""
+"""The end of sequences: their text judged where the matcher stands elsewhere, their last event, their place free."""
 
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -50,8 +50,9 @@ class Leaving:
         try:
             is_masking = not running.is_mask_settled
             self._seating.vacate(running)
-            # While a mask is being filled its matcher is another thread's; such an ending is no orderly one.
-            if not is_masking:
+            # While a mask is being filled its matcher is another thread's; such an ending is no orderly one. And text
+            # that is held back when a sequence is saved is held back where it goes on.
+            if not is_masking and ending.cause != "saved":
                 sequence.flush()
             if not sequence.needs_judgement(ending):
                 self.finish(sequence, ending, accepting=sequence.judge(ending))

@@ -49,11 +49,12 @@ class StreamOpener:
         """Queue a saved sequence where it stands. Raises RefusedRequestError."""
         header = snapshot.header
         asked = header.request.model_copy(update={"request_id": request_id})
-        state = restored_state(snapshot, vocabulary_size=self._engine.identity.vocabulary_size)
+        engine = self._engine
+        state = restored_state(snapshot, engine.config, vocabulary_size=engine.identity.vocabulary_size)
         stream = self._stream(asked, header.prompt_ids, await self._matcher(asked), state)
         await asyncio.to_thread(stream.sequence.replay)
         check_replayed(stream.sequence, header)
-        self._engine.loop.submit(stream.sequence)
+        engine.loop.submit(stream.sequence)
         return stream
 
     def queue(self, asked: SavedRequest, prompt_ids: list[int]) -> OpenStream:

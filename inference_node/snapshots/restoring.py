@@ -3,11 +3,12 @@
 from typing import Final
 
 from inference_node.errors import RefusedRequestError
+from inference_node.model_config import ModelConfig
 from inference_node.protocol import NodeFault
 from inference_node.sequence import DecodingSequence
 from inference_node.slices import BLOCK_TOKENS
 from inference_node.snapshots.blob import Snapshot
-from inference_node.snapshots.protocol import SavedModel, SnapshotHeader
+from inference_node.snapshots.protocol import IncludedKeysValues, SavedModel, SnapshotHeader
 from inference_node.snapshots.restored_state import RestoredState
 
 _COMPARED: Final = {
@@ -32,7 +33,7 @@ def check_model(saved: SavedModel, here: SavedModel) -> None:
             raise RefusedRequestError(NodeFault.model_validate({"code": code, "message": message}))
 
 
-def restored_state(snapshot: Snapshot, *, vocabulary_size: int) -> RestoredState:
+def restored_state(snapshot: Snapshot, config: ModelConfig, *, vocabulary_size: int) -> RestoredState:
     """What the step loop needs of a snapshot.
 
     Raises:
@@ -40,6 +41,7 @@ def restored_state(snapshot: Snapshot, *, vocabulary_size: int) -> RestoredState
     """
     header, keys_values = snapshot.header, snapshot.keys_values
     _check_parts(header, num_computed=keys_values.shape[1], vocabulary_size=vocabulary_size)
+    _check_shape(header, config)
     forced = set(header.forced_places)
     return RestoredState(
         answer_ids=tuple(header.answer_ids),
@@ -79,6 +81,15 @@ def _check_parts(header: SnapshotHeader, *, num_computed: int, vocabulary_size: 
         raise _damaged("more tokens were sent than it has")
     if any(place >= num_answer for place in header.forced_places):
         raise _damaged("more tokens were forced than it has")
+
+
+def _check_shape(header: SnapshotHeader, config: ModelConfig) -> None:
+    """Nothing of another shape comes as far as the cache: one sequence's fault would be everybody's there."""
+    said = header.keys_values
+    if isinstance(said, IncludedKeysValues):
+        shape, expected = (said.num_layers, said.width), (config.num_layers, 2 * config.kv_size)
+        if shape != expected or said.dtype != header.model.dtype:
+            raise _damaged("its keys and values are none of this model's")
 
 
 def _damaged(reason: str) -> RefusedRequestError:
