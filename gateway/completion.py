@@ -107,6 +107,7 @@ def classify(
     rules: RulesVerdict | NotAsked = _NO_WORD,
     must_authorise: bool = False,
     is_closed: bool = True,
+    is_thinking: bool = False,
 ) -> Classified:
     """The class of an answer. Total: every combination has one, and what makes no sense is `backend_failed`.
 
@@ -116,6 +117,7 @@ def classify(
     `rules` is what the rules say of an object that is valid, and `must_authorise` that some of them decide who may have
     it: then what did not get so far as to be asked about is nobody's. `is_closed` says whether text without a contract
     ended where it can: a thought before it that never ends is cut, whoever ended it. (Of others, the verdict says so.)
+    `is_thinking` says that the thought before the grammar's first byte never ended: there is no answer to be complete.
     """
     decoded = _decoded(
         is_constrained=is_constrained,
@@ -125,6 +127,8 @@ def classify(
         stands_alone=stands_alone,
         is_claimed=is_claimed,
     )
+    if is_thinking and decoded.reason in {None, Reason.CONTRADICTION}:
+        decoded = _cut_in_thought(end=end, accepting=accepting)
     if decoded.reason is not None:
         return decoded
     if not is_constrained:
@@ -167,6 +171,12 @@ def _decoded(
     if is_constrained:
         return _constrained(end=end, accepting=accepting, verdict=verdict)
     return _unconstrained(end=end, accepting=accepting)
+
+
+def _cut_in_thought(*, end: End, accepting: bool | None) -> Classified:
+    """Whoever ended it, a model that gives up in its thought included. A grammar that has not begun accepts nothing."""
+    is_cut = end in {"end_of_sequence", "max_tokens", "context_full"} and not accepting
+    return _TRUNCATED if is_cut else _failed(Reason.CONTRADICTION)
 
 
 def _constrained(

@@ -17,6 +17,7 @@ from gateway.protocol import (
     NodeMember,
     SchemagateMember,
     SignatureMember,
+    ThoughtMember,
     ValidationMember,
 )
 from gateway.record import RequestRecord
@@ -70,6 +71,8 @@ def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
         completion=str(outcome.classified.completion),
         contract=_downgraded_member(outcome) if bound is None else contract_member(bound, outcome.contract),
         composition=_composition(outcome),
+        branch=outcome.branch.value,
+        reasoning=_thought(outcome),
         choices=[_choice(each) for each in record.outcomes] if len(record.outcomes) > 1 else [],
         ignored=dict(outcome.ignored),
         downgrade=None if outcome.downgrade is None else outcome.downgrade.value,
@@ -99,6 +102,20 @@ def _composition(outcome: Outcome) -> CompositionMember | None:
         num_tools=composed.num_tools,
         may_refuse=composed.may_refuse,
         may_think=composed.may_think,
+    )
+
+
+def _thought(outcome: Outcome) -> ThoughtMember | None:
+    thought = outcome.thought
+    if thought is None:
+        return None
+    is_apart = outcome.composed is None or not outcome.composed.may_think
+    return ThoughtMember(
+        dialect=outcome.offer.reasoning if is_apart else None,
+        state=thought.state,
+        tokens=thought.tokens,
+        budget_tokens=outcome.thought_budget_tokens,
+        num_repeated_markers=thought.num_repeated_markers,
     )
 
 

@@ -17,12 +17,13 @@ from gateway.deadline import Deadline
 from gateway.judging import AnswerJudge
 from gateway.nodes import ModelOffer, OpenSequence
 from gateway.outcome import BoundContract, Composed, Downgraded, Outcome
+from gateway.reasoning import ThoughtAsked
 from gateway.rules.answer_rules import AnswerRules
 from gateway.rules.verdict import RulesVerdict
 from gateway.stages import Stage, StageClock
 from gateway.validation.verdict import Invalid, Valid, Verdict
 from inference_node.errors import NodeUnavailableError
-from inference_node.protocol import Finish, GenerateEvent, TokenEvent, Usage
+from inference_node.protocol import Finish, GenerateEvent, ReasoningReport, TokenEvent, Usage
 from policy.serving_plan import Enforcer, Granted
 
 _NOT_GIVEN_OUT: Final = "where is not told, because nobody has said that the caller may have this answer"
@@ -48,6 +49,8 @@ class Terms:
     """Who sees to the contract. Where that is the validator alone, `bound` is None though there is a contract."""
     is_claimed: bool = False
     """Whether the backend says that it enforces contracts it is told of, and nobody corrects it."""
+    thought: ThoughtAsked | None = None
+    """What is asked of a thought in the model's own framing; None: there is none, or it is a part of the grammar."""
 
 
 class Generation:
@@ -128,10 +131,15 @@ class Generation:
             case Finish():
                 self._finish, self._end = event, event.stop_cause
                 self._count(event.usage)
+                if event.reasoning is not None:
+                    self._reasoning_tokens = event.reasoning.tokens
             case UpstreamFinish():
                 # What it took is on the meter already.
                 self._end, self._usage, self._num_repairs = event.end, event.usage, event.num_repairs
                 self._is_hinted = event.is_hinted
+            case TokenEvent(is_thought=True) if self._terms.thought is None or self._texts:
+                self._end = "node_lost"  # a thought that nobody asked for, or one within the answer
+                return None
             case TokenEvent() | RefusalText():
                 pass
             case _:  # a second start, or an end without a finish: not a stream of this protocol
@@ -157,6 +165,9 @@ class Generation:
                 forced_tokens=usage.forced_tokens + event.num_forced_tokens,
             )
         )
+        if event.is_thought:
+            self._reasoning_tokens += len(event.token_ids)
+            return [ReasoningPart(text=event.text)] if event.text else []
         self._texts.append(event.text)
         was_thinking = self._splitter.is_thinking
         parts = self._splitter.feed(event.text, event.logprobs)
@@ -198,8 +209,12 @@ class Generation:
         stands_alone = terms.granted.enforcer is Enforcer.VALIDATOR
         # A contract that nobody enforces is no free text: without a matcher's word it comes to nothing.
         is_constrained = composition.taken is not None
+        thought = self._thought
+        is_thinking = thought is not None and thought.state == "unfinished"
         with self._timer.time(Stage.CLASSIFY):
-            ask = needs_verdict(is_constrained=is_constrained, end=end, accepting=accepting, stands_alone=stands_alone)
+            ask = not is_thinking and needs_verdict(
+                is_constrained=is_constrained, end=end, accepting=accepting, stands_alone=stands_alone
+            )
         verdict: Verdict | NotAsked = NotAsked()
         if ask and bound is not None:
             with self._timer.time(Stage.VALIDATE):
@@ -231,6 +246,7 @@ class Generation:
                 stands_alone=stands_alone,
                 is_claimed=terms.is_claimed and self._is_hinted,
                 is_closed=self._splitter.is_closed,
+                is_thinking=is_thinking,
             )
         return Outcome(
             classified=classified,
@@ -248,10 +264,23 @@ class Generation:
             contract=composition.answer,
             composed=None if composition.shape.is_plain else _composed(composition),
             reasoning_tokens=self._reasoning_tokens,
+            thought=thought,
+            thought_budget_tokens=None if terms.thought is None else terms.thought.budget_tokens,
             ignored=terms.ignored,
             downgrade=self._downgrade if stands_alone else None,
             num_repairs=self._num_repairs,
         )
+
+    @property
+    def _thought(self) -> ReasoningReport | None:
+        """How the thought went; None where none was asked for. What no node reports is not taken for finished."""
+        if self._terms.thought is not None:
+            reported = None if self._finish is None else self._finish.reasoning
+            return reported or ReasoningReport(tokens=self._reasoning_tokens, state="unfinished")
+        if self._terms.composition.shape.thought is Thought.NEVER:
+            return None
+        state = self._splitter.thought_state
+        return ReasoningReport(tokens=self._reasoning_tokens, state=state)
 
     @property
     def _downgrade(self) -> Downgraded:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gateway.reasoning import ThoughtAsked
 from inference_node.protocol import ChatMessage, Sampling
 from registry.contract import ContractKind, JsonValue
 
@@ -102,9 +103,14 @@ class GenerationIntent:
     """None: no log probabilities. 0: of the tokens that were picked only."""
     left_out_tools: Mapping[str, str] = field(default_factory=dict)
     """Tools that another API runs itself, by where they stood, with their type: left out, if policy lets them be."""
-    wants_reasoning: bool = False
-    """Whether a span of thought may stand before the answer."""
+    thought: ThoughtAsked | None = None
+    """What is asked of a span of thought before the answer; None: there is to be none."""
     is_obfuscated: bool = False
     """Whether the sizes of a stream's events should tell less of its text."""
     ignored: Mapping[str, str] = field(default_factory=dict)
     """What was sent and has no effect, with the reason; reported in the answer."""
+
+    @property
+    def wants_reasoning(self) -> bool:
+        """Whether a span of thought may stand before the answer."""
+        return self.thought is not None

@@ -45,6 +45,10 @@ class ModelOffer:
     engine: str
     engine_version: str
     capability: Capability = Capability.GRAMMAR
+    reasoning: str | None = None
+    """How the model frames a thought before its answer; None: it has no framing of its own."""
+    tool_dialect: str = "neutral"
+    """How the model spells calls of tools."""
 
     @property
     def compiled_for(self) -> TokenizerDigest:
@@ -214,6 +218,8 @@ class NodeDirectory:
             and node.identity is not None
             and node.identity.model == offer.model
             and node.identity.tokenizer_digest == offer.tokenizer_digest
+            # What the answer is read by: another spelling would be taken for words.
+            and (node.identity.reasoning, node.identity.tool_dialect) == (offer.reasoning, offer.tool_dialect)
         ]
         return sorted(able, key=lambda node: node.num_open)
 
@@ -263,4 +269,6 @@ def _offer(identity: NodeIdentity) -> ModelOffer:
         context_tokens=identity.context_tokens,
         engine=identity.engine,
         engine_version=identity.engine_version,
+        reasoning=identity.reasoning,
+        tool_dialect=identity.tool_dialect,
     )

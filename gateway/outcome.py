@@ -14,7 +14,7 @@ from gateway.nodes import ModelOffer, Server, SignedArtifact
 from gateway.protocol import FinishReason
 from gateway.rules.verdict import RulesVerdict
 from gateway.validation.verdict import Verdict
-from inference_node.protocol import Usage
+from inference_node.protocol import ReasoningReport, Usage
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import LimitClass
 from policy.text_bounds import TextReport
@@ -123,6 +123,19 @@ class Downgraded(StrEnum):
     """The same, after a text that failed had been sent back to the model with its fault."""
 
 
+class Branch(StrEnum):
+    """What an answer is, by the form that it took. Whether it is complete is the class's to say."""
+
+    ANSWER = "answer"
+    """Words under the caller's contract."""
+    TEXT = "text"
+    """Words under none."""
+    CALLS = "calls"
+    REFUSAL = "refusal"
+    NONE = "none"
+    """The thought before it never ended."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The end of one choice."""
@@ -147,6 +160,9 @@ class Outcome:
     """None where the caller's contract was enforced as it stands."""
     reasoning_tokens: int = 0
     """A part of the usage's completion tokens."""
+    thought: ReasoningReport | None = None
+    """How the thought before the answer went; None where none was asked for."""
+    thought_budget_tokens: int | None = None
     ignored: Mapping[str, str] = field(default_factory=dict)
     """What was sent and has no effect, with the reason."""
     downgrade: Downgraded | None = None
@@ -158,6 +174,17 @@ class Outcome:
         """Whether it satisfies a contract: what cost is measured against."""
         is_constrained = self.bound is not None or self.contract is not None
         return is_constrained and self.classified.completion is CompletionClass.COMPLETE
+
+    @property
+    def branch(self) -> Branch:
+        """Which of the things that an answer may be was begun."""
+        if self.answer.refusal is not None:
+            return Branch.REFUSAL
+        if self.answer.calls:
+            return Branch.CALLS
+        if self.thought is not None and self.thought.state == "unfinished":
+            return Branch.NONE
+        return Branch.TEXT if self.contract is None else Branch.ANSWER
 
     @property
     def finish_reason(self) -> FinishReason | None:

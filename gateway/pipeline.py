@@ -33,11 +33,12 @@ from gateway.outcome import BoundContract, TakenContract
 from gateway.policies.admission import Admission
 from gateway.policies.errors import ServingRefusedError
 from gateway.policies.service import ServingPolicies
+from gateway.reasoning import without_degrees
 from gateway.record import RequestRecord
 from gateway.rules.answer_rules import RulesOfRequests
 from gateway.stages import Stage, StageClock
 from gateway.usage import UsageCounter
-from inference_node.protocol import GenerateRequest, ToolOffer
+from inference_node.protocol import GenerateRequest, ReasoningSpan, ToolOffer
 from policy.serving import StreamMode
 from policy.serving_plan import Capability, Granted, ServingRefusal
 from registry.text import canonical_json
@@ -99,7 +100,10 @@ class Pipeline:
         intent, taken, offer, granted = admitted.intent, admitted.taken, admitted.offer, admitted.granted
         # A refusal is a branch of the grammar, where there is one.
         may_refuse = admitted.policy.allow_refusal and offer.capability is Capability.GRAMMAR
-        allowed = Allowed(refusal=may_refuse, thought=intent.wants_reasoning)
+        # A model with a framing of its own thinks before the grammar begins; for others it is a part of the grammar.
+        thinks_apart = intent.thought is not None and offer.reasoning is not None
+        ignored = {} if intent.thought is None or thinks_apart else without_degrees(intent.thought)
+        allowed = Allowed(refusal=may_refuse, thought=intent.wants_reasoning and not thinks_apart)
         composition = await Composer(self._intake, caller, clock).compose(taken, intent.toolbox, allowed)
         if taken is None and composition.taken is not None:
             record.take(composition.taken)
@@ -126,9 +130,10 @@ class Pipeline:
                 rules=rules,
                 clock=clock,
                 meter=meter,
-                ignored={**intent.ignored, **composition.ignored},
+                ignored={**intent.ignored, **ignored, **composition.ignored},
                 granted=granted,
                 is_claimed=is_claimed(offer, composition.taken, granted),
+                thought=intent.thought if thinks_apart else None,
             )
             begin = partial(self._begun, intent, terms, record)
             async with begin(0) as first:
@@ -178,6 +183,7 @@ class Pipeline:
             stop=list(intent.stop),
             tools=_offers(intent),
             top_logprobs=intent.top_logprobs,
+            reasoning=None if terms.thought is None else ReasoningSpan(budget_tokens=terms.thought.budget_tokens),
         )
         return self._nodes.open(offer, request, None if bound is None else bound.signed, timer)
 

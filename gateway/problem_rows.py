@@ -96,6 +96,7 @@ NODE_FAULTS: Mapping[str, Row] = {
         status=502, type=SERVER, code=BACKEND_FAILED, message="the inference node could not load the contract"
     ),
     "context_length_exceeded": Row(status=400, type=INVALID, code="context_length_exceeded", param="messages"),
+    "reasoning_unsupported": Row(status=400, type=INVALID, code="reasoning_unsupported", param="reasoning"),
     "malformed_request": Row(status=400, type=INVALID, code="invalid_messages", param="messages"),
     "body_too_large": Row(status=413, type=INVALID, code="body_too_large", param="messages"),
     "overloaded": Row(

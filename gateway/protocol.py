@@ -117,6 +117,17 @@ class CompositionMember(Answered):
     may_think: bool
 
 
+class ThoughtMember(Answered):
+    """How the thought before the answer went. `dialect` is null where it was a part of the answer's grammar."""
+
+    dialect: str | None
+    state: Literal["closed", "budget", "unfinished", "missing"]
+    """Closed by the model; ended at its budget; never ended, so there is no answer; or there was none."""
+    tokens: int
+    budget_tokens: int | None
+    num_repeated_markers: int
+
+
 class ChoiceMember(Answered):
     """What one of several choices is."""
 
@@ -146,6 +157,10 @@ class SchemagateMember(Answered):
     """The caller's own; of a request with tools and no contract of its own, what was enforced."""
     composition: CompositionMember | None = None
     """Null where the caller's contract was enforced as it stands."""
+    branch: Literal["answer", "text", "calls", "refusal", "none"] = "text"
+    """What was said: words under the caller's contract, free words, calls, a refusal, or nothing but thought."""
+    reasoning: ThoughtMember | None = None
+    """Null where no thought was asked for."""
     choices: list[ChoiceMember] = Field(default_factory=list)
     """Every choice, where there are several; the other members speak of the least finished one."""
     ignored: dict[str, str] = Field(default_factory=dict)

@@ -114,15 +114,15 @@ class NodeClient:
                     tokens.append(event)
                     continue
                 if tokens:
-                    yield joined(tokens)
+                    yield from joined(tokens)
                     tokens = []
                 yield event
         except NodeUnavailableError:
             if tokens:
-                yield joined(tokens)
+                yield from joined(tokens)
             raise
         if tokens:
-            yield joined(tokens)
+            yield from joined(tokens)
 
     def _events_of(self, lines: list[bytes]) -> Iterator[GenerateEvent]:
         """The event of each line, until one is none."""

@@ -32,7 +32,7 @@ class Outbox:
                 return
 
     async def next_events(self) -> list[GenerateEvent]:
-        """Wait for events; all that wait, token events merged into one. The last list ends with `Finish`."""
+        """Wait for events; token events that wait are merged, thought and answer apart. `Finish` ends the last list."""
         await self._arrived.wait()
         self._arrived.clear()
         with self._lock:
@@ -46,4 +46,4 @@ def _merged(events: list[GenerateEvent]) -> list[GenerateEvent]:
     if len(tokens) < 2:
         return events
     before = [event for event in others if not isinstance(event, Finish)]
-    return [*before, joined(tokens), *(event for event in others if isinstance(event, Finish))]
+    return [*before, *joined(tokens), *(event for event in others if isinstance(event, Finish))]

@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from gateway.intent import MAX_CHOICES
 from gateway.protocol import MAX_MODEL_CHARACTERS, Number, Sent
+from gateway.reasoning import Effort
 from inference_node.protocol import MAX_TOP_LOGPROBS
 
 MAX_STOP_STRINGS = 4
@@ -183,7 +184,9 @@ class ChatRequest(Sent):
     n: Annotated[int | None, Field(ge=1, le=MAX_CHOICES)] = None
     logprobs: bool | None = None
     top_logprobs: Annotated[int | None, Field(ge=0, le=MAX_TOP_LOGPROBS)] = None
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    reasoning_effort: Effort | None = None
+    thinking_token_budget: Annotated[int | None, Field(ge=0, le=10**9)] = None
+    """vLLM's: the most tokens of a thought."""
     chat_template_kwargs: TemplateOptions | None = None
     temperature: Annotated[Number | None, Field(ge=0, le=2)] = None
     top_p: Annotated[Number | None, Field(gt=0, le=1)] = None

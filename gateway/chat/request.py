@@ -9,6 +9,7 @@ from gateway.chat.tools import read_toolbox
 from gateway.dialects.sent import sent_contract
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.intent import GenerationIntent
+from gateway.reasoning import ThoughtAsked, thought_asked
 from gateway.wire_faults import body_object, read_model
 from inference_node.protocol import Sampling
 from registry.contract import JsonValue
@@ -47,7 +48,7 @@ def read_chat_request(body: JsonValue) -> GenerationIntent:
         toolbox=read_toolbox(request),
         num_choices=request.n or 1,
         top_logprobs=_top_logprobs(request),
-        wants_reasoning=_wants_reasoning(request),
+        thought=_thought(request),
         ignored=sent.ignored,
     )
 
@@ -62,17 +63,14 @@ def _top_logprobs(request: ChatRequest) -> int | None:
     return None
 
 
-def _wants_reasoning(request: ChatRequest) -> bool:
+def _thought(request: ChatRequest) -> ThoughtAsked | None:
     options = request.chat_template_kwargs
-    asked = None if options is None else options.enable_thinking
-    effort = request.reasoning_effort
-    if asked is False and effort not in {None, "none"}:
-        raise InvalidRequestError(
-            RequestFault.CONFLICTING_PARAMETERS,
-            "`reasoning_effort` asks for thought, and `chat_template_kwargs.enable_thinking` forbids it",
-            param="reasoning_effort",
-        )
-    return bool(asked) or effort not in {None, "none"}
+    return thought_asked(
+        effort=request.reasoning_effort,
+        effort_param="reasoning_effort",
+        is_enabled=None if options is None else options.enable_thinking,
+        budget_tokens=request.thinking_token_budget,
+    )
 
 
 def _max_tokens(request: ChatRequest) -> int | None:

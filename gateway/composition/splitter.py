@@ -8,7 +8,7 @@ held back; how the text was cut into deltas makes no difference.
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
-from typing import Final
+from typing import Final, Literal
 
 from gateway.answer import AnswerPart, CallBegan, CallPart, ReasoningPart, RefusalPart, TextPart
 from gateway.composition.json_scan import ObjectScan, whole_escapes
@@ -71,6 +71,7 @@ class Splitter:
         self._tokens = TokenPlaces()
         self._num_calls = 0
         self._has_words = False
+        self._has_thought = False
         self._scan = ObjectScan()
         self._num_scanned = 0
         self._heads = _heads(shape.customs)
@@ -81,6 +82,13 @@ class Splitter:
     def is_thinking(self) -> bool:
         """Whether the next character belongs to the thought."""
         return self._place is _Place.THOUGHT
+
+    @property
+    def thought_state(self) -> Literal["closed", "unfinished", "missing"]:
+        """How the thought went, once the text has ended."""
+        if self._place is _Place.THOUGHT:
+            return "unfinished"
+        return "closed" if self._has_thought else "missing"
 
     def feed(self, text: str, logprobs: Sequence[TokenLogprob] | None = None) -> list[AnswerPart]:
         """The parts that are certain now that `text` has come; `logprobs` are of its tokens."""
@@ -113,6 +121,7 @@ class Splitter:
             case _Place.START:
                 return self._start()
             case _Place.THOUGHT:
+                self._has_thought = True
                 return self._until(THOUGHT_END, self._emit_thought, _Place.AFTER_THOUGHT)
             case _Place.AFTER_THOUGHT:
                 return self._after_thought()

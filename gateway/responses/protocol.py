@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from gateway.protocol import MAX_MODEL_CHARACTERS, Number, Sent
+from gateway.reasoning import Effort
 from inference_node.protocol import MAX_TOP_LOGPROBS
 
 MAX_STOP_STRINGS = 4
@@ -40,7 +41,6 @@ def _stop_strings(value: Any) -> Any:
 
 
 Identifier = Annotated[str, Field(max_length=MAX_IDENTIFIER_CHARACTERS)]
-Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Summary = Literal["auto", "concise", "detailed"]
 Verbosity = Literal["low", "medium", "high"]
 

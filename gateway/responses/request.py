@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gateway.dialects.sent import sent_contract
 from gateway.errors import InvalidRequestError, RequestFault
 from gateway.intent import GenerationIntent
+from gateway.reasoning import ThoughtAsked, thought_asked
 from gateway.responses.fields import RESPONSES_FIELDS
 from gateway.responses.input import read_input
 from gateway.responses.protocol import ReasoningConfig, ResponsesRequest
@@ -97,7 +98,7 @@ def read_responses_request(body: JsonValue) -> ResponsesIntent:
         toolbox=tools.toolbox,
         left_out_tools=tools.left_out,
         top_logprobs=top_logprobs,
-        wants_reasoning=_wants_reasoning(request.reasoning),
+        thought=_thought(request.reasoning),
         is_obfuscated=request.stream_options is not None and bool(request.stream_options.include_obfuscation),
         ignored={**ignored, **tools.ignored, **conversation.ignored},
     )
@@ -127,8 +128,9 @@ def _echo(request: ResponsesRequest, sampling: Sampling, tools: ToolsRead, *, is
     )
 
 
-def _wants_reasoning(reasoning: ReasoningConfig | None) -> bool:
-    return reasoning is not None and reasoning.effort not in (None, "none")
+def _thought(reasoning: ReasoningConfig | None) -> ThoughtAsked | None:
+    effort = None if reasoning is None else reasoning.effort
+    return thought_asked(effort=effort, effort_param="reasoning.effort")
 
 
 def _top_logprobs(request: ResponsesRequest, ignored: dict[str, str]) -> int | None:
@@ -161,10 +163,6 @@ def _without_effect(request: ResponsesRequest) -> dict[str, str]:
         "text.verbosity": (
             request.text is not None and request.text.verbosity is not None,
             "the models served here have no verbosity control",
-        ),
-        "reasoning.effort": (
-            _wants_reasoning(reasoning),
-            "the models served here think or do not; they have no degrees of it",
         ),
         "reasoning.summary": (
             (reasoning.summary or reasoning.generate_summary) is not None,

@@ -64,6 +64,7 @@ CONSTRAINED = {
     "grammar_failed": ("backend_failed", "backend_failed"),
     "engine_failed": ("backend_failed", "backend_failed"),
     "cancelled": ("backend_failed", "backend_failed"),
+    "saved": ("backend_failed", "backend_failed"),
     "node_lost": ("backend_failed", "backend_failed"),
     "deadline_passed": ("backend_failed", "backend_failed"),
     "caller_gone": ("cancelled", "cancelled"),
@@ -80,6 +81,7 @@ UNCONSTRAINED = {
     "grammar_failed": "backend_failed",
     "engine_failed": "backend_failed",
     "cancelled": "backend_failed",
+    "saved": "backend_failed",
     "node_lost": "backend_failed",
     "deadline_passed": "backend_failed",
     "caller_gone": "cancelled",
@@ -205,3 +207,18 @@ def test_a_thought_that_never_ends_is_cut_though_the_model_ended_it() -> None:
             is_constrained=False, end="end_of_sequence", accepting=None, verdict=NotAsked(), is_closed=is_closed
         )
         assert classified.completion is expected
+
+
+@pytest.mark.parametrize("is_constrained", [True, False])
+@pytest.mark.parametrize("end", ENDS)
+def test_within_its_thought_no_answer_is_complete_whoever_ended_it(end: End, *, is_constrained: bool) -> None:
+    accepting = False if is_constrained else None
+    found = classify(is_constrained=is_constrained, end=end, accepting=accepting, verdict=NotAsked(), is_thinking=True)
+    is_cut = end in {"end_of_sequence", "max_tokens", "context_full"}
+    assert (found.completion is CompletionClass.TRUNCATED) is is_cut
+    assert found.completion not in {CompletionClass.COMPLETE, CompletionClass.STOPPED}
+
+
+def test_a_grammar_that_accepts_before_it_began_is_not_believed() -> None:
+    found = classify(is_constrained=True, end="end_of_sequence", accepting=True, verdict=NotAsked(), is_thinking=True)
+    assert found.completion is CompletionClass.BACKEND_FAILED

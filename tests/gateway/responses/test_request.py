@@ -70,8 +70,7 @@ def test_what_is_sent_is_used_and_repeated() -> None:
     assert generation.top_logprobs == 2
     assert generation.wants_reasoning is True
     assert set(generation.ignored) == {
-        "max_tool_calls", "user", "safety_identifier", "prompt_cache_key", "text.verbosity", "reasoning.effort",
-        "reasoning.summary",
+        "max_tool_calls", "user", "safety_identifier", "prompt_cache_key", "text.verbosity", "reasoning.summary",
     }  # fmt: skip
     assert (echo.instructions, echo.max_output_tokens, echo.max_tool_calls) == ("be brief", 7, 3)
     assert (echo.metadata, echo.verbosity, echo.effort, echo.summary) == ({"a": "b"}, "low", "low", "auto")
