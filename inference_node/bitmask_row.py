@@ -1,5 +1,6 @@
 """A row of a bitmask, and which token ids may ever be set in one."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +21,54 @@ def check_row(row: Bitmask, tokenizer: BoundTokenizer) -> None:
     words = -(-tokenizer.vocabulary_size // 32)
     if row.shape != (words,) or row.dtype != np.int32 or not row.flags["C_CONTIGUOUS"]:
         raise ValueError(f"a mask row is {words} contiguous int32 words, not {row.dtype}{list(row.shape)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OfferRule:
+    """The last look before masks are believed: nothing withheld is offered, and whether ends are."""
+
+    words: NDArray[np.intp]
+    """Those in which something is withheld: a few, so a look at them costs less than one at whole rows."""
+    offered: Bitmask
+    """What may be set in these words."""
+    end_places: tuple[tuple[int, int], ...]
+    """Word and bit of each end."""
+    end_words: NDArray[np.intp]
+    end_shifts: Bitmask
+
+    def apply(self, row: Bitmask) -> tuple[bool, bool]:
+        """Withhold, in a row, what no grammar may offer. Whether anything is left, and whether an end is."""
+        if len(self.words):
+            row[self.words] &= self.offered
+        return bool(row.any()), any(int(row[word]) >> bit & 1 for word, bit in self.end_places)
+
+    def apply_to_rows(self, rows: NDArray[np.int32], chosen: NDArray[np.intp]) -> tuple[list[bool], list[bool]]:
+        """The same for several of `rows` [rows, words], in the order of `chosen`. Others may be written meanwhile."""
+        at = chosen[:, None]
+        if len(self.words):
+            rows[at, self.words] &= self.offered
+        ends = rows[at, self.end_words] >> self.end_shifts & 1
+        first, last = int(chosen[0]), int(chosen[-1])
+        is_run = last - first == len(chosen) - 1 and bool((chosen[1:] > chosen[:-1]).all())
+        together = rows[first : last + 1] if is_run else rows[chosen]
+        has_any: list[bool] = (np.bitwise_or.reduce(together, axis=1) != 0).tolist()
+        has_end: list[bool] = (np.bitwise_or.reduce(ends, axis=1) != 0).tolist()
+        return has_any, has_end
+
+
+@lru_cache(maxsize=8)
+def offer_rule(tokenizer: BoundTokenizer) -> OfferRule:
+    """A tokenizer's."""
+    offered = offered_tokens_bitmask(tokenizer)
+    words = np.flatnonzero(offered != -1)
+    ends = np.array(tokenizer.end_ids, dtype=np.int32)
+    return OfferRule(
+        words=words,
+        offered=offered[words],
+        end_places=tuple(divmod(token_id, 32) for token_id in tokenizer.end_ids),
+        end_words=(ends // 32).astype(np.intp),
+        end_shifts=ends % 32,
+    )
 
 
 @lru_cache(maxsize=8)

@@ -7,16 +7,16 @@ complete, all without an error. So a prototype is asked whether it is sound befo
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 from weakref import WeakSet
-
-from llguidance import LLMatcher
 
 from compiler_pool.artifact import EngineBudget
 from compiler_pool.tokenizer import BoundTokenizer
-from compiler_pool.trial import engine_limits
 from inference_node.errors import GrammarError
-from inference_node.matcher import GrammarMatcher, MatcherHome, first_line
+from inference_node.grammar_engine import GrammarEngine, compile_engine, first_line, is_engine_fault
+from inference_node.mask_pace import MaskPace
+from inference_node.matcher import GrammarMatcher
+from inference_node.matcher_home import MatcherHome
 
 _REFUSAL: Final = 'Parser Error: token "'
 """How the engine's error text begins when a token does not fit the grammar."""
@@ -44,26 +44,40 @@ class Prototype:
     num_masks: int = 0
     known_token: int | None = None
     """A token that a copy took at the grammar's start, so that a sound lexer takes it again."""
-    _engine: Any
+    pace: MaskPace
+    """The contract's: all its prototypes have one."""
+    _engine: GrammarEngine
+    _witness: GrammarEngine | None = None
+    """A copy that stays at the grammar's start, to be asked whether it would take the known token."""
     _num_copies: int = 0
     _copies: WeakSet[GrammarMatcher] = field(default_factory=WeakSet)
 
     @classmethod
-    def build(cls, tokenizer: BoundTokenizer, grammar: str, budget: EngineBudget) -> "Prototype":
+    def build(
+        cls, tokenizer: BoundTokenizer, grammar: str, budget: EngineBudget, *, pace: MaskPace | None = None
+    ) -> "Prototype":
         """Compile. Milliseconds to hundreds of them; releases the GIL. Only for grammars the compiler accepted.
 
         Raises:
             GrammarError: the engine refused it.
         """
-        engine = LLMatcher(tokenizer.engine, grammar, log_level=0, limits=engine_limits(budget))
-        if engine.is_error():
-            raise GrammarError(reason=first_line(engine.get_error()))
+        try:
+            engine = compile_engine(tokenizer, grammar, budget)
+            error = engine.get_error() if engine.is_error() else ""
+            accepts_nothing, is_stopped = engine.is_accepting(), engine.is_stopped()
+        except BaseException as raised:
+            if not is_engine_fault(raised):
+                raise
+            raise GrammarError(reason=first_line(str(raised))) from raised
+        if error:
+            raise GrammarError(reason=first_line(error))
         return cls(
             tokenizer=tokenizer,
             grammar=grammar,
             budget=budget,
-            accepts_nothing=bool(engine.is_accepting()),
-            is_stopped_at_start=bool(engine.is_stopped()),
+            accepts_nothing=accepts_nothing,
+            is_stopped_at_start=is_stopped,
+            pace=pace or MaskPace(),
             _engine=engine,
         )
 
@@ -79,7 +93,7 @@ class Prototype:
 
     def rebuilt(self) -> "Prototype":
         """The same grammar, compiled anew, sharing nothing. Raises GrammarError."""
-        return Prototype.build(self.tokenizer, self.grammar, self.budget)
+        return Prototype.build(self.tokenizer, self.grammar, self.budget, pace=self.pace)
 
     def matcher(self, home: MatcherHome | None = None) -> GrammarMatcher:
         """A matcher at the grammar's start. `home` is where it gets another prototype from, should this one break."""
@@ -97,23 +111,42 @@ class Prototype:
         """Count a matcher among those that share the lexer, for as long as it is alive."""
         self._copies.add(matcher)
 
-    def copied_engine(self) -> Any:
-        """The engine's own state at the grammar's start."""
+    def copied_engine(self) -> GrammarEngine:
+        """The engine's own state at the grammar's start. Raises GrammarError."""
         self._num_copies += 1
-        return self._engine.deep_copy()
+        try:
+            return self._engine.deep_copy()
+        except BaseException as raised:
+            if not is_engine_fault(raised):
+                raise
+            raise GrammarError(reason=first_line(str(raised))) from raised
+
+    def set_broken(self) -> None:
+        """Its lexer has failed; the contract's masks are filled one by one from now on."""
+        self.is_broken = self.pace.is_apart = True
 
     def is_sound(self) -> bool:
-        """Whether the shared lexer still works: a copy is asked something with a known answer. 2 microseconds.
+        """Whether the shared lexer still works: a copy is asked something with a known answer. Half a microsecond.
 
         Until a token is known that the grammar can begin with, a refusal in the right words will do; 150 microseconds.
         A lexer that broke stays broken, so what a copy said before a sound answer was said by a sound lexer.
         """
         if self.is_broken:
             return False
+        try:
+            if self._witness is not None and self.known_token is not None:
+                return self._witness.validate_tokens([self.known_token]) == 1
+            return self._is_sound_by_copy()
+        except BaseException as raised:
+            if not is_engine_fault(raised):
+                raise
+            return False
+
+    def _is_sound_by_copy(self) -> bool:
         copy = self._engine.deep_copy()
         token = _guess(self.tokenizer) if self.known_token is None else self.known_token
         if copy.consume_token(token) and not copy.is_error():
-            self.known_token = token
+            self._witness, self.known_token = self._engine.deep_copy(), token
             return True
         return self.known_token is None and copy.get_error().startswith(_REFUSAL)
 

@@ -2,55 +2,26 @@
 
 The engine reports failures as states, never as exceptions, and after a failure it offers nothing but the end of the
 sequence: a matcher that did not look would call a broken run finished. Every call here looks, and no answer of the
-engine's is believed before the prototype was found sound after it.
+engine's is believed before the prototype was found sound after it. Should it raise all the same, that is a failure too.
 
 A matcher whose engine fails is broken, not failed: it stands still until `repair` has moved it to another lexer and
 replayed its tokens there. Only one that fails on a lexer of its own, with the masks computed as if it had been alone
 from the start, has failed.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from compiler_pool.errors import TokenizerError
-from inference_node.bitmask_row import Bitmask, check_row, offered_tokens_bitmask
+from inference_node.bitmask_row import Bitmask, check_row, offer_rule
 from inference_node.errors import GrammarError
+from inference_node.grammar_engine import GrammarEngine, first_line, is_dead_end, is_engine_fault
+from inference_node.matcher_home import MatcherHome, Move
+from inference_node.replay_tokens import replay
 
 if TYPE_CHECKING:
     from inference_node.grammar import Prototype
-
-_PIECE_TOKENS: Final = 64
-"""Tokens replayed at once: the engine holds the interpreter lock meanwhile, at 2 to 20 microseconds a token."""
-
-_REPEAT_CPU_SECONDS: Final = 1.0
-"""What repeating a whole decode, masks and all, may cost: some 10,000 tokens under an ordinary contract."""
-
-
-class Move(Enum):
-    """Where a broken matcher goes; it makes each move at most once, in this order, and a bystander makes the first."""
-
-    BESIDE = "beside"
-    """To a sound prototype that others use too: for one whose lexer broke through another."""
-    ALONE = "alone"
-    """To a prototype of its own."""
-    REPEAT = "repeat"
-    """The same, every mask computed on the way: a lexer that has seen them needs less work in one step than a new one,
-    so this is the run that it would have had without company."""
-
-
-class MatcherHome(Protocol):
-    """Where a matcher gets another prototype from. Called from any thread; can take as long as compiling."""
-
-    def matcher(self) -> "GrammarMatcher":
-        """A matcher at the grammar's start. Raises GrammarError."""
-
-    def prototype_for(self, move: Move) -> "Prototype":
-        """A sound prototype, shared or not as the move says. Raises GrammarError."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False, weakref_slot=True)
@@ -69,20 +40,28 @@ class GrammarMatcher:
     """No token can continue and the text so far is not complete."""
     is_broken: bool = False
     """The engine has failed, by whosever doing. What was accepted until then still holds."""
+    takes_drafts: bool = True
+    """False once its engine failed over a draft: what might have come shall not cost it what does."""
     _accepts: bool
     _is_stopped: bool
-    _engine: Any
+    _engine: GrammarEngine
     _home: MatcherHome | None
     _tokens: list[int] = field(default_factory=list)
     _has_ended: bool = False
     _moves_left: list[Move] = field(default_factory=lambda: list(Move))
     _is_bystander: bool = False
+    _has_free_move: bool = False
     _trouble: str = ""
 
     @property
     def tokens(self) -> Sequence[int]:
         """What was accepted, the end token excepted."""
         return self._tokens
+
+    @property
+    def engine(self) -> GrammarEngine:
+        """For whoever fills masks of several matchers at once; `settle_mask` has to follow."""
+        return self._engine
 
     @property
     def is_standing(self) -> bool:
@@ -98,6 +77,11 @@ class GrammarMatcher:
     def is_terminated(self) -> bool:
         """Whether the sentence is whole and nothing more can follow (an end token was taken, or only one could be)."""
         return self._has_ended or (self.is_accepting and self._is_stopped)
+
+    @property
+    def has_next_token(self) -> bool:
+        """Whether a mask can be asked for: it stands, is not broken and has taken no end."""
+        return self.failure is None and not (self.is_dead_end or self.is_broken or self._has_ended)
 
     def accept_tokens(self, token_ids: Sequence[int]) -> bool:
         """Move on by all of the tokens, or by none and answer False. Repairs by itself, so not for the step loop.
@@ -129,13 +113,15 @@ class GrammarMatcher:
 
     def advance(self, token_ids: Sequence[int]) -> None:
         """Move on by tokens that this matcher itself offered, in a mask or as forced. By none where it breaks."""
-        *head, last = token_ids
-        text_ids = head if last in self.prototype.tokenizer.end_ids else [*head, last]
-        if not self.is_standing or self.is_broken or self._has_ended:
+        if not self.has_next_token:
             raise ValueError("this matcher has no next token")
+        text_ids = list(token_ids)
+        has_end = text_ids[-1] in self.prototype.tokenizer.end_ids
+        if has_end:
+            text_ids.pop()
         if not self._consume(text_ids):
             self._break("the grammar engine refused a token that it offered")
-        elif len(text_ids) < len(token_ids):
+        elif has_end:
             if self.is_accepting:
                 self._has_ended = True
             else:
@@ -143,16 +129,46 @@ class GrammarMatcher:
 
     def forced_tokens(self) -> list[int]:
         """Tokens that must follow whatever the model says; never an end token. Does not move on."""
-        if not self.is_standing or self.is_broken or self.is_terminated:
+        if not self.has_next_token or self.is_terminated:
             return []
-        forced: list[int] = self._engine.compute_ff_tokens()
-        if not self._look():
+        try:
+            forced = self._engine.compute_ff_tokens()
+            is_believable = self._look()
+        except BaseException as error:
+            self.break_by(error)
+            return []
+        if not is_believable:
             return []
         ends = self.prototype.tokenizer.end_ids
         for position, token_id in enumerate(forced):
             if token_id in ends:
                 return forced[:position]
         return forced
+
+    def allowed_drafts(self, token_ids: Sequence[int]) -> int:
+        """How many of some tokens the grammar would take from here. Does not move on; on any doubt, none.
+
+        Never as far as an end token. Where text is forced it takes other splits of it than a mask would offer.
+        """
+        if not (token_ids and self.takes_drafts and self.has_next_token) or self.is_terminated:
+            return 0
+        ends = self.prototype.tokenizer.end_ids
+        text_ids = list(token_ids)
+        for position, token_id in enumerate(text_ids):
+            if token_id in ends:
+                del text_ids[position:]
+                break
+        if not text_ids:
+            return 0
+        try:
+            num_allowed = self._engine.validate_tokens(text_ids)
+            if self._engine.is_error() or not 0 <= num_allowed <= len(text_ids):
+                self.break_over_draft("the grammar engine failed over tokens that it was only asked about")
+            elif self._is_believable(is_sound=self.prototype.is_sound()):
+                return num_allowed
+        except BaseException as error:
+            self.break_by(error)
+        return 0
 
     def fill_bitmask(self, row: Bitmask) -> None:
         """Write the mask of the next token into a row (`check_row`). Releases the interpreter lock.
@@ -162,14 +178,50 @@ class GrammarMatcher:
         Raises:
             ValueError: a row of another shape or type.
         """
-        check_row(row, self.prototype.tokenizer)
-        if self.is_standing and not self.is_broken and not self._has_ended:
+        tokenizer = self.prototype.tokenizer
+        check_row(row, tokenizer)
+        is_filled = False
+        if self.has_next_token:
             self.prototype.num_masks += 1
-            self._engine.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
-            if self._look():
-                self._check_offer(row)
-        if not self.is_standing or self.is_broken or self._has_ended:
+            try:
+                self._engine.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
+                offers, offers_end = offer_rule(tokenizer).apply(row)
+                is_filled = self.settle_mask(
+                    offers=offers, offers_end=offers_end, is_sound=self.prototype.is_sound(), is_shared=False
+                )
+            except BaseException as error:
+                self.break_by(error)
+        if not is_filled:
             row[:] = 0
+
+    def settle_mask(self, *, offers: bool, offers_end: bool, is_sound: bool, is_shared: bool) -> bool:
+        """After a mask was written, whether it is to be believed; if not, nothing is allowed.
+
+        `is_sound`: whether the prototype was, asked after the mask was there. `is_shared`: whether other masks of the
+        prototype were written meanwhile, so that it is not known whose broke the lexer.
+        """
+        try:
+            if not self._look(is_sound=is_sound, is_shared=is_shared):
+                return False
+        except BaseException as error:
+            self.break_by(error)
+            return False
+        if offers_end and not self._accepts:
+            self.failure = "the grammar engine offers an end where the text is not complete"
+        elif not offers:
+            self.is_dead_end = True
+        return self.is_standing
+
+    def break_over_draft(self, trouble: str) -> None:
+        """Its engine failed where a draft had led it: repaired for free, and there are no more drafts for it."""
+        self.takes_drafts = False
+        self._break(trouble, by_lexer=not self.prototype.is_sound(), is_free=True)
+
+    def break_by(self, error: BaseException) -> None:
+        """A call into its engine raised. Raises again what is no fault of the engine's."""
+        if not is_engine_fault(error):
+            raise error
+        self._break(first_line(str(error)), by_lexer=not self.prototype.is_sound())
 
     def accepts_text(self, data: bytes) -> bool:
         """Whether exactly these bytes are a whole sentence of the grammar, judged from its start on a matcher apart."""
@@ -194,16 +246,23 @@ class GrammarMatcher:
         if num_text_tokens:
             del self._tokens[-num_text_tokens:]
             if not self.is_broken:
-                # The engine has its own count after a stop; where it disagrees, ours is replayed.
-                if not self._engine.rollback(num_text_tokens):
-                    self._break("the grammar engine could not take tokens back")
-                elif self._look():
-                    return
+                try:
+                    # The engine has its own count after a stop; where it disagrees, ours is replayed.
+                    if not self._engine.rollback(num_text_tokens):
+                        self._break("the grammar engine could not take tokens back")
+                    elif self._look():
+                        return
+                except BaseException as error:
+                    self.break_by(error)
             self.repair()
 
     def repair(self) -> None:
         """Move a broken matcher to another lexer and replay its tokens there, or find that it has failed."""
         while self.is_broken and self.is_standing:
+            if self._has_free_move:
+                self._has_free_move = False
+                self._move(Move.BESIDE)
+                continue
             if not self._is_bystander and self._moves_left[:1] == [Move.BESIDE]:
                 self._moves_left.pop(0)
             if not self._moves_left:
@@ -214,30 +273,20 @@ class GrammarMatcher:
     def _move(self, move: Move) -> None:
         try:
             prototype = self.prototype.rebuilt() if self._home is None else self._home.prototype_for(move)
-        except GrammarError as refused:
-            self.failure = refused.reason
+            engine = prototype.copied_engine()
+        except GrammarError as error:
+            self.failure = error.reason
             return
-        self.prototype, self._engine = prototype, prototype.copied_engine()
+        self.prototype, self._engine, self.is_broken = prototype, engine, False
         prototype.adopt(self)
-        self.is_broken = self._is_bystander = False
-        if not self._replay(has_masks=move is Move.REPEAT) and not self.is_broken:
-            self._break("the grammar engine refused, on a second run, tokens that it took before")
-
-    def _replay(self, *, has_masks: bool) -> bool:
-        """Bring a fresh engine to where the tokens end. Whether it got there."""
-        deadline = time.thread_time() + _REPEAT_CPU_SECONDS
-        row = np.zeros(-(-self.prototype.tokenizer.vocabulary_size // 32), dtype=np.int32)
-        piece_tokens = 1 if has_masks else _PIECE_TOKENS
-        for start in range(0, len(self._tokens), piece_tokens):
-            piece = self._tokens[start : start + piece_tokens]
-            if has_masks:
-                self._engine.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
-                if time.thread_time() > deadline:
-                    return self._break("the grammar engine took too long to decode again")
-            if self._engine.is_error() or self._engine.try_consume_tokens(piece) < len(piece):
-                self._is_believable()
-                return False
-        return self._look()
+        try:
+            trouble = replay(engine, self._tokens, prototype.tokenizer, has_masks=move is Move.REPEAT)
+            if trouble and self._is_believable(is_sound=prototype.is_sound()):
+                self._break(trouble)
+            elif not trouble:
+                self._look()
+        except BaseException as error:
+            self.break_by(error)
 
     def _consume(self, token_ids: list[int]) -> bool:
         """Take all of the tokens or none. False: refused, or broken."""
@@ -245,61 +294,50 @@ class GrammarMatcher:
             return True
         if not self.is_standing:
             return False
-        taken = self._engine.try_consume_tokens(token_ids)
-        if taken < len(token_ids):
-            # A lexer that somebody broke refuses tokens without saying why; this tells the two apart.
-            if self._is_believable() and taken and not (self._engine.rollback(taken) and self._look()):
-                self._break("the grammar engine could not take tokens back")
-            return False
-        if not self._look():
+        try:
+            taken = self._engine.try_consume_tokens(token_ids)
+            if taken != len(token_ids):
+                # A lexer that somebody broke refuses tokens without saying why; this tells the two apart.
+                is_believable = self._is_believable(is_sound=self.prototype.is_sound())
+                if is_believable and taken and not (self._engine.rollback(taken) and self._look()):
+                    self._break("the grammar engine could not take tokens back")
+                return False
+            if not self._look():
+                return False
+        except BaseException as error:
+            self.break_by(error)
             return False
         if not self._tokens and self.prototype.known_token is None:
             self.prototype.known_token = token_ids[0]
         self._tokens.extend(token_ids)
         return True
 
-    def _look(self) -> bool:
+    def _look(self, *, is_sound: bool | None = None, is_shared: bool = False) -> bool:
         """Note where the engine stands, if its last answer is to be believed. Whether it is."""
-        accepts, is_stopped = bool(self._engine.is_accepting()), bool(self._engine.is_stopped())
-        if not self._is_believable():
+        accepts, is_stopped = self._engine.is_accepting(), self._engine.is_stopped()
+        is_sound = self.prototype.is_sound() if is_sound is None else is_sound
+        if not self._is_believable(is_sound=is_sound, is_shared=is_shared):
             return False
         self._accepts, self._is_stopped = accepts, is_stopped
         return True
 
-    def _is_believable(self) -> bool:
+    def _is_believable(self, *, is_sound: bool, is_shared: bool = False) -> bool:
         """Whether what the engine said until now was said without error and on a sound lexer. If not, note which."""
-        is_error = bool(self._engine.is_error())
-        if not self.prototype.is_sound():
-            return self._break(first_line(self._engine.get_error()), by_lexer=True)
+        is_error = self._engine.is_error()
+        if not is_sound:
+            return self._break(first_line(self._engine.get_error()), by_lexer=True, is_free=is_shared)
         if is_error and is_dead_end(self._engine):
             self.is_dead_end = True
             return False
         return not is_error or self._break(first_line(self._engine.get_error()))
 
-    def _break(self, trouble: str, *, by_lexer: bool = False) -> bool:
+    def _break(self, trouble: str, *, by_lexer: bool = False, is_free: bool = False) -> bool:
         """Stand still until repaired. False, for callers to pass on."""
         if not self.is_broken and self.is_standing:
             # Who finds a lexer broken that was known to be is not the one who broke it.
             self._is_bystander = by_lexer and self.prototype.is_broken
+            self._has_free_move = is_free
             self.is_broken, self._trouble = True, trouble
-            self.prototype.is_broken |= by_lexer
+            if by_lexer:
+                self.prototype.set_broken()
         return False
-
-    def _check_offer(self, row: Bitmask) -> None:
-        """The last look before a mask is believed."""
-        tokenizer = self.prototype.tokenizer
-        np.bitwise_and(row, offered_tokens_bitmask(tokenizer), out=row)
-        if not self._accepts and any(row[token_id // 32] >> (token_id % 32) & 1 for token_id in tokenizer.end_ids):
-            self.failure = "the grammar engine offers an end where the text is not complete"
-        elif not row.any():
-            self.is_dead_end = True
-
-
-def is_dead_end(engine: Any) -> bool:
-    """Whether an engine's error says that no token can continue, which is a property of the text, not a fault."""
-    return bool(engine.get_error().startswith("NoExtensionBias"))
-
-
-def first_line(error: str) -> str:
-    """What fits into a log of the engine's own words, the parser's state left out."""
-    return error.split("\n", 1)[0][:200] or "the grammar engine failed without a reason"

@@ -10,7 +10,9 @@ from threading import Lock
 from compiler_pool.artifact import EngineBudget
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.grammar import Prototype
-from inference_node.matcher import GrammarMatcher, Move
+from inference_node.mask_pace import MaskPace
+from inference_node.matcher import GrammarMatcher
+from inference_node.matcher_home import Move
 from inference_node.metrics import NodeMetrics, PrototypeReason
 
 
@@ -25,6 +27,7 @@ class PrototypeShelf:
         self._budget = budget
         self._capacity = capacity
         self._metrics = metrics
+        self._pace = MaskPace()
         self._prototypes: list[Prototype] = []
         self._num_lost = 0
         """Broken ones that were taken away and not replaced yet."""
@@ -101,6 +104,6 @@ class PrototypeShelf:
         return "first" if best is None else "spread"
 
     def _built(self, reason: PrototypeReason) -> Prototype:
-        prototype = Prototype.build(self._tokenizer, self._grammar, self._budget)
+        prototype = Prototype.build(self._tokenizer, self._grammar, self._budget, pace=self._pace)
         self._metrics.prototype_built(reason, prototype)
         return prototype

@@ -7,7 +7,8 @@ import pytest
 
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.grammar import Prototype
-from inference_node.matcher import GrammarMatcher, Move
+from inference_node.matcher import GrammarMatcher
+from inference_node.matcher_home import Move
 from inference_node.metrics import NodeMetrics
 from tests.inference_node.poison import BUDGET, GRAMMAR, LETTERS, guilty, innocent, new_shelf
 
