@@ -1,0 +1,153 @@
+"""Drafts under contracts: what they gain, and that they change no token.
+
+    python -m tests.benchmarks.drafting speed [--source prompt_lookup] [--batch 1 --batch 8] [--per-kind 8]
+    python -m tests.benchmarks.drafting equality [--per-kind 50]
+    python -m tests.benchmarks.drafting sampled --tokens 1000000 --state FILE [--seconds 600]
+
+`speed`: tokens a second with drafts and without, in turn on one engine, and how many drafts were taken, by kind of
+request (`drafting_cases.py`). `equality`: each request greedily and with a seed, with drafts and without; status 1 if
+a token differs. `sampled`: under random and real schemas with drafts on, a small random model over the real vocabulary
+(the point is the grammar's company, not the words); every token is replayed on a fresh matcher and every finished
+object judged; status 1 if a token is outside the grammar or an object breaks its contract. It goes on from its state
+file, so it can be done in pieces.
+
+A source is `prompt_lookup` or a model's directory; `self` is the model itself, which no one would do: how often its
+drafts are taken says whether the two draw with the same noise.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+# Before torch is loaded; as the node's own process does.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+from inference_node.engine import TorchEngine
+from inference_node.prepare import prepare_default_model
+from inference_node.sampling import SamplingChoice
+from tests.benchmarks.drafting_cases import KINDS, Case, cases
+from tests.benchmarks.drafting_engine import Answer, Asked, decode, running_engine
+from tests.benchmarks.drafting_sampled import run_sampled
+
+_MAX_PROMPT_TOKENS = 350
+_CONTEXT_TOKENS = 768
+_GREEDY = SamplingChoice(temperature=0.0, top_p=1.0, seed=0)
+
+
+def main() -> int:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mode", choices=("speed", "equality", "sampled"))
+    parser.add_argument("--source", default="prompt_lookup")
+    parser.add_argument("--dtype", default="bfloat16", choices=("bfloat16", "float32"))
+    parser.add_argument("--batch", type=int, action="append", help="sequences at a time; default 1 and 8")
+    parser.add_argument("--per-kind", type=int, default=8)
+    parser.add_argument("--max-tokens", type=int, default=96)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cache-dir", type=Path, default=Path(os.environ.get("SCHEMAGATE_CACHE_DIR", ".cache")))
+    parser.add_argument("--tokens", type=int, default=20_000, help="of `sampled`, all pieces together")
+    parser.add_argument("--seconds", type=float, default=600.0, help="of `sampled`, this piece")
+    parser.add_argument("--state", type=Path, help="of `sampled`: where it goes on from")
+    arguments = parser.parse_args()
+    directory = prepare_default_model(arguments.cache_dir, lambda line: print(line, file=sys.stderr))
+    if arguments.mode == "sampled":
+        return run_sampled(directory, num_tokens=arguments.tokens, seconds=arguments.seconds, state=arguments.state)
+    draft = str(directory) if arguments.source == "self" else arguments.source
+    with running_engine(
+        directory, draft=draft, dtype=arguments.dtype, max_sequences=8, context_tokens=_CONTEXT_TOKENS
+    ) as engine:
+        found = list(
+            cases(
+                engine.tokenizer, engine.prompts, per_kind=arguments.per_kind, max_prompt_tokens=_MAX_PROMPT_TOKENS
+            )
+        )  # fmt: skip
+        if arguments.mode == "equality":
+            return 0 if equality(engine, found, max_tokens=arguments.max_tokens) else 1
+        for batch in arguments.batch or (1, 8):
+            speed(engine, found, batch=batch, max_tokens=arguments.max_tokens, num_rounds=arguments.rounds)
+    return 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Measured:
+    """One kind of request in one batch size."""
+
+    without: list[float] = field(default_factory=list)
+    """Tokens a second, a round each."""
+    drafted: list[float] = field(default_factory=list)
+    num_tokens: int = 0
+    num_steps: int = 0
+    num_drafts: int = 0
+    num_accepted: int = 0
+
+    def add(self, answers: Sequence[Answer], seconds: float, *, has_drafts: bool) -> None:
+        """One round."""
+        num_tokens = sum(answer.ended().usage.completion_tokens for answer in answers)
+        (self.drafted if has_drafts else self.without).append(num_tokens / seconds)
+        if has_drafts:
+            reports = [answer.ended().decoding for answer in answers]
+            self.num_tokens += num_tokens
+            self.num_steps += sum(report.num_steps for report in reports)
+            self.num_drafts += sum(report.drafted_tokens for report in reports)
+            self.num_accepted += sum(report.accepted_draft_tokens for report in reports)
+
+    def row(self, kind: str, batch: int) -> str:
+        """Of the table."""
+        ratio = median(with_ / without for with_, without in zip(self.drafted, self.without, strict=True))
+        share = f"{self.num_accepted / self.num_drafts:.0%}" if self.num_drafts else "none made"
+        return (
+            f"| {kind} | {batch} | {median(self.without):.1f} | {median(self.drafted):.1f} | {ratio:.2f} | "
+            f"{self.num_drafts / self.num_tokens:.2f} | {share} |"
+        )
+
+
+def speed(engine: TorchEngine, found: Sequence[Case], *, batch: int, max_tokens: int, num_rounds: int) -> None:
+    """Print a row for each kind: with drafts and without in turn, so that a noisy moment hits both."""
+    print(f"\nsource {engine.identity.drafts}, {engine.identity.dtype}, load average {os.getloadavg()[0]:.2f}")
+    print("| kind | batch | tokens/s without | with | ratio | drafts per token | taken |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for kind in KINDS:
+        asked = [_asked(case, _GREEDY, max_tokens) for case in found if case.kind == kind]
+        measured = Measured()
+        for number in range(num_rounds + 1):
+            for has_drafts in (False, True):
+                answers, seconds = decode(engine, asked, batch=batch, drafts=has_drafts)
+                if number:  # the first round warms up
+                    measured.add(answers, seconds, has_drafts=has_drafts)
+        print(measured.row(kind, batch), flush=True)
+
+
+def equality(engine: TorchEngine, found: Sequence[Case], *, max_tokens: int) -> bool:
+    """Whether no token differs. Every case greedily and sampled, under its contract."""
+    differing = 0
+    num_tokens = num_drafts = num_accepted = 0
+    for at, case in enumerate(found):
+        choices = (_GREEDY, SamplingChoice(temperature=0.8, top_p=0.95, seed=at))
+        asked = [_asked(case, choice, max_tokens) for choice in choices]
+        plain, _ = decode(engine, asked, batch=len(asked), drafts=False)
+        drafted, _ = decode(engine, asked, batch=len(asked), drafts=True)
+        for choice, one, other in zip(choices, plain, drafted, strict=True):
+            report = other.ended().decoding
+            num_tokens += len(other.token_ids)
+            num_drafts += report.drafted_tokens
+            num_accepted += report.accepted_draft_tokens
+            if one.token_ids != other.token_ids or one.ended().stop_cause != other.ended().stop_cause:
+                differing += 1
+                print(f"DIFFERS: {case.name}, temperature {choice.temperature}:\n  {one.text!r}\n  {other.text!r}")
+    print(
+        f"source {engine.identity.drafts}, {engine.identity.dtype}: {len(found)} prompts and contracts, greedy and "
+        f"sampled: {num_tokens} tokens, {num_drafts} drafted, {num_accepted} of them taken; {differing} answers differ"
+    )
+    return not differing
+
+
+def _asked(case: Case, choice: SamplingChoice, max_tokens: int) -> Asked:
+    return Asked(prompt_ids=case.prompt_ids, grammar=case.contract.grammar, choice=choice, max_tokens=max_tokens)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
