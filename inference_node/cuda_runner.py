@@ -1,0 +1,164 @@
+"""The model on a GPU, as the step loop asks for it.
+
+A step of few rows is a replay of a captured graph, whatever its slices are: single tokens, drafts, pieces of prompts. A
+larger one, or one with an adapter, is launched kernel by kernel.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+
+from inference_node.decode_graphs import CapturedSteps, LaunchedSteps, Steps, buckets_up_to
+from inference_node.decoder import Decoder
+from inference_node.device_decoder import DeviceDecoder
+from inference_node.device_rows import DeviceRows, RowBuffers, RowLayout
+from inference_node.kv_cache import KvCache
+from inference_node.row_agreement import check_row_agreement
+from inference_node.slices import BLOCK_TOKENS, Slice
+from inference_node.step_batch import StepBatch
+
+DETERMINISTIC_ROWS: Final = 64
+"""Rows of every matrix product of a deterministic node. Up to so many a product takes as long as reading its weights
+once, so a decoding step of fewer pays for no more than it needs to."""
+
+
+class CudaRunner:
+    """A decoder with its cache on one device. Logits are in the model's dtype and overwritten by the next step.
+
+    Deterministic: every product has `DETERMINISTIC_ROWS` rows, every row attends alone, and it is measured at start
+    that rows then agree bitwise in any company. Otherwise a row can differ in its last bits with its company's size.
+    """
+
+    looks_ahead: Final = True
+    reuses_logits: Final = True
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        cache: KvCache,
+        *,
+        context_tokens: int,
+        max_sequences: int,
+        max_step_rows: int,
+        is_deterministic: bool = False,
+        has_graphs: bool = True,
+    ) -> None:
+        """Seconds: compiles kernels and captures graphs.
+
+        `max_sequences` bounds the slices of a step, `max_step_rows` their tokens. `has_graphs` is for comparison.
+
+        Raises:
+            UnsupportedModelError: deterministic, and rows do not agree on this device.
+        """
+        if is_deterministic:
+            # Read when the library first needs it: one workspace of fixed size, so that no split of a product depends
+            # on what memory was free.
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        self.decoder: Final = decoder
+        self.cache: Final = cache
+        self.is_deterministic: Final = is_deterministic
+        self._multiple = DETERMINISTIC_ROWS if is_deterministic else BLOCK_TOKENS
+        self._layers = DeviceDecoder(
+            decoder,
+            cache,
+            context_tokens=context_tokens,
+            rows_per_product=DETERMINISTIC_ROWS if is_deterministic else None,
+        )
+        smallest = DETERMINISTIC_ROWS if is_deterministic else 1
+        largest_step = max(max_step_rows, max_sequences, smallest)
+        self._buckets = tuple(bucket for bucket in buckets_up_to(largest_step) if bucket >= smallest)
+        # Tiles leave up to a block of fillers behind each slice.
+        self._buffers = RowBuffers(
+            max_rows=self._padded(largest_step + max_sequences * BLOCK_TOKENS),
+            max_blocks=max_sequences * -(-context_tokens // BLOCK_TOKENS),
+            device=decoder.device,
+        )
+        self._logits = torch.empty(
+            (self._buckets[-1], decoder.config.vocabulary_size), dtype=decoder.dtype, device=decoder.device
+        )
+        self._steps = self._prepare(has_graphs=has_graphs and decoder.device.type == "cuda")
+        if is_deterministic:
+            check_row_agreement(
+                self,
+                max_sequences=max_sequences,
+                num_blocks=cache.num_blocks,
+                vocabulary_size=decoder.config.vocabulary_size,
+            )
+
+    @torch.inference_mode()
+    def forward(self, slices: Sequence[Slice], ahead: torch.Tensor | None = None) -> torch.Tensor:
+        """As `ModelRunner` says; returns before the device is done."""
+        num_rows = sum(len(part.token_ids) for part in slices)
+        if num_rows > self._buckets[-1] or any(part.adapter for part in slices):
+            return self._launch(slices, ahead)
+        layout = RowLayout.of(slices, has_tiles=False)
+        bucket = next(bucket for bucket in self._buckets if bucket >= num_rows)
+        rows = self._buffers.load(layout, bucket)
+        _take_ahead(rows, ahead)
+        self._steps.run(bucket)
+        return self._logits[: len(layout.logit_rows)]
+
+    def read_keys_values(self, blocks: Sequence[int], num_tokens: int) -> torch.Tensor:
+        """As `ModelRunner` says; waits for the device."""
+        return self.cache.read(blocks, num_tokens)
+
+    def write_keys_values(self, blocks: Sequence[int], keys_values: torch.Tensor) -> None:
+        """As `ModelRunner` says."""
+        self.cache.write(blocks, keys_values)
+
+    @torch.inference_mode()
+    def _prepare(self, *, has_graphs: bool) -> Steps:
+        if not has_graphs:
+            return LaunchedSteps(self._compute)
+        nothing = RowLayout.of([], has_tiles=False)
+
+        def compute(bucket: int) -> None:
+            if not torch.cuda.is_current_stream_capturing():
+                self._buffers.load(nothing, bucket)
+            self._compute(bucket)
+
+        return CapturedSteps(self._buckets, compute)
+
+    def _compute(self, bucket: int) -> None:
+        rows = self._buffers.rows(bucket)
+        self._layers.write_logits(self._layers.hidden(rows), rows, self._logits[:bucket])
+
+    def _launch(self, slices: Sequence[Slice], ahead: torch.Tensor | None) -> torch.Tensor:
+        """A step without a graph: of any number of rows, with adapters."""
+        layout = RowLayout.of(slices, has_tiles=ahead is None and not self.is_deterministic)
+        num_rows, num_logits = self._padded(len(layout.token_ids)), len(layout.logit_rows)
+        rows = self._buffers.load(layout, num_rows)
+        _take_ahead(rows, ahead)
+        adapted = _step_batch(layout, rows) if layout.adapter_rows else None
+        normed = self._layers.hidden(rows, num_tiled_rows=layout.num_tiled_rows, adapted=adapted)
+        num_padded_logits = self._padded(num_logits) if num_logits else 0
+        logits = self._logits[:num_padded_logits]
+        if num_padded_logits > len(logits):
+            logits = logits.new_empty((num_padded_logits, logits.shape[1]))
+        if num_logits:
+            self._layers.write_logits(normed, rows, logits)
+        return logits[:num_logits]
+
+    def _padded(self, num_rows: int) -> int:
+        return -(-num_rows // self._multiple) * self._multiple
+
+
+def _take_ahead(rows: DeviceRows, ahead: torch.Tensor | None) -> None:
+    if ahead is not None:
+        rows.token_ids[: len(ahead)].copy_(ahead)
+
+
+def _step_batch(layout: RowLayout, rows: DeviceRows) -> StepBatch:
+    """The rows as adapters know them."""
+    return StepBatch(
+        num_rows=len(layout.token_ids),
+        num_padded_rows=len(rows.token_ids),
+        token_ids=rows.token_ids,
+        positions=rows.places.positions,
+        cache_rows=rows.token_ids[:0],
+        adapter_rows=layout.adapter_rows,
+        logit_rows=rows.logit_rows,
+        num_logit_rows=len(layout.logit_rows),
+    )

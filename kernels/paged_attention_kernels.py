@@ -1,0 +1,199 @@
+"""The two Triton kernels of paged attention: partial results of each split of keys, then their combination."""
+
+import math
+from typing import Final
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.paged_attention import SPLIT_KEYS, PagedRows
+
+_SPLITS_AT_ONCE: Final = tl.constexpr(8)
+"""Splits that are added as one tree before they join what came before."""
+_LEAST_DOT_SIDE: Final = 16
+"""The least rows and columns of a product on the matrix units."""
+ATTENTION_WARPS: Final = 4
+"""Of a program that attends."""
+_BUSY_PROGRAMS: Final = 1024
+"""About what keeps every multiprocessor of a large GPU busy. More programs for rows that are short are only started
+to leave at once."""
+
+
+def is_interpreted() -> bool:
+    """Whether kernels run in Triton's interpreter, on tensors of any device."""
+    return not isinstance(_attend_splits, triton.runtime.JITFunction)
+
+
+def attend(
+    queries: torch.Tensor,
+    keys_values: torch.Tensor,
+    rows: PagedRows,
+    attended: torch.Tensor,
+    *,
+    num_kv_heads: int,
+    block_tokens: int,
+    num_splits: int,
+    rows_per_tile: int,
+) -> None:
+    """Fill `attended` [rows, heads x size]; the arguments were checked."""
+    num_rows, num_heads, size = queries.shape
+    group = num_heads // num_kv_heads
+    padded_group = max(triton.next_power_of_2(group), -(-_LEAST_DOT_SIDE // rows_per_tile))
+    padded_size = max(triton.next_power_of_2(size), _LEAST_DOT_SIDE)
+    weighted = queries.new_empty((num_rows, num_heads, num_splits, size), dtype=torch.float32)
+    extent = queries.new_empty((num_rows, num_heads, num_splits, 2), dtype=torch.float32)
+    num_tiles = num_rows // rows_per_tile
+    strides = min(num_splits, max(1, _BUSY_PROGRAMS // (num_tiles * num_kv_heads)))
+    _attend_splits[(num_tiles, num_kv_heads, strides)](
+        queries,
+        keys_values,
+        rows.positions,
+        rows.first_block,
+        rows.blocks,
+        weighted,
+        extent,
+        queries.stride(0),
+        keys_values.stride(0),
+        math.log2(math.e) / math.sqrt(size),
+        num_splits,
+        NUM_HEADS=num_heads,
+        GROUP=group,
+        PADDED_GROUP=padded_group,
+        SIZE=size,
+        PADDED_SIZE=padded_size,
+        ROWS=rows_per_tile,
+        SPLIT=SPLIT_KEYS,
+        BLOCK=block_tokens,
+        num_warps=ATTENTION_WARPS,
+    )
+    _combine_splits[(num_rows, num_heads)](
+        rows.positions,
+        weighted,
+        extent,
+        attended,
+        num_splits,
+        NUM_HEADS=num_heads,
+        SIZE=size,
+        PADDED_SIZE=padded_size,
+        SPLIT=SPLIT_KEYS,
+        num_warps=2,
+    )
+
+
+@triton.jit  # type: ignore[untyped-decorator]  # triton ships no types
+def _attend_splits(  # type: ignore[no-untyped-def]  # its arguments are Triton's
+    queries,
+    keys_values,
+    positions,
+    first_block,
+    blocks,
+    weighted,
+    extent,
+    query_stride,
+    cache_stride,
+    scale,
+    num_splits,
+    NUM_HEADS: tl.constexpr,
+    GROUP: tl.constexpr,
+    PADDED_GROUP: tl.constexpr,
+    SIZE: tl.constexpr,
+    PADDED_SIZE: tl.constexpr,
+    ROWS: tl.constexpr,
+    SPLIT: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Program (tile of rows, key head, n): splits n, n + programs, n + 2 programs and so on, each for itself.
+
+    Per row, head and split: the largest score (times log2 e), the sum of exponentials, and the weighted values.
+    """
+    tile = tl.program_id(0)
+    kv_head = tl.program_id(1)
+    # Rows of the tile times heads of the group stand as rows of one product.
+    member = tl.arange(0, ROWS * PADDED_GROUP)
+    row = tile * ROWS + member // PADDED_GROUP
+    head = kv_head * GROUP + member % PADDED_GROUP
+    position = tl.load(positions + row)
+    is_real = (member % PADDED_GROUP < GROUP) & (position >= 0)
+    last = tl.max(position, 0)
+    if last < 0:
+        return
+    table = blocks + tl.load(first_block + tile * ROWS)
+    column = tl.arange(0, PADDED_SIZE)
+    in_size = column < SIZE
+    query = tl.load(
+        queries + row.to(tl.int64)[:, None] * query_stride + head[:, None] * SIZE + column[None, :],
+        mask=is_real[:, None] & in_size[None, :],
+        other=0.0,
+    )
+    split = tl.program_id(2)
+    while split < tl.minimum(last // SPLIT + 1, num_splits):
+        key = split * SPLIT + tl.arange(0, SPLIT)
+        is_key = key <= last
+        block = tl.load(table + key // BLOCK, mask=is_key, other=0)
+        cache_row = block.to(tl.int64) * BLOCK + key % BLOCK
+        place = keys_values + cache_row[:, None] * cache_stride + kv_head * SIZE + column[None, :]
+        is_loaded = is_key[:, None] & in_size[None, :]
+        keys = tl.load(place, mask=is_loaded, other=0.0)
+        values = tl.load(place + (NUM_HEADS // GROUP) * SIZE, mask=is_loaded, other=0.0)
+        scores = tl.dot(query, tl.trans(keys), input_precision="ieee") * scale
+        scores = tl.where(key[None, :] <= position[:, None], scores, float("-inf"))
+        largest = tl.max(scores, 1)
+        # A row of the tile that ends before this split: nothing is subtracted, so that no NaN comes up on the way.
+        shift = tl.where(largest == float("-inf"), 0.0, largest)
+        weights = tl.exp2(scores - shift[:, None])
+        total = tl.sum(weights, 1)
+        mixed = tl.dot(weights.to(values.dtype), values, input_precision="ieee")
+        slot = (row.to(tl.int64) * NUM_HEADS + head) * num_splits + split
+        tl.store(extent + slot * 2, largest, mask=is_real)
+        tl.store(extent + slot * 2 + 1, total, mask=is_real)
+        tl.store(weighted + slot[:, None] * SIZE + column[None, :], mixed, mask=is_real[:, None] & in_size[None, :])
+        split += tl.num_programs(2)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _combine_splits(  # type: ignore[no-untyped-def]
+    positions,
+    weighted,
+    extent,
+    attended,
+    num_splits,
+    NUM_HEADS: tl.constexpr,
+    SIZE: tl.constexpr,
+    PADDED_SIZE: tl.constexpr,
+    SPLIT: tl.constexpr,
+):
+    """Program (row, head): the row's splits, eight at a time in order."""
+    row = tl.program_id(0)
+    head = tl.program_id(1)
+    last = tl.load(positions + row)
+    column = tl.arange(0, PADDED_SIZE)
+    in_size = column < SIZE
+    slot = (row.to(tl.int64) * NUM_HEADS + head) * num_splits
+    num_real = tl.minimum((last + SPLIT) // SPLIT, num_splits)
+    # A float from the start, for the loop carries it.
+    largest = tl.max(tl.full([_SPLITS_AT_ONCE], float("-inf"), tl.float32), 0)
+    total = tl.sum(tl.zeros([_SPLITS_AT_ONCE], tl.float32), 0)
+    mixed = tl.zeros([PADDED_SIZE], tl.float32)
+    start = tl.zeros_like(num_real)
+    while start < num_real:
+        split = start + tl.arange(0, _SPLITS_AT_ONCE)
+        is_split = split < num_real
+        peaks = tl.load(extent + (slot + split) * 2, mask=is_split, other=float("-inf"))
+        sums = tl.load(extent + (slot + split) * 2 + 1, mask=is_split, other=0.0)
+        values = tl.load(
+            weighted + (slot + split)[:, None] * SIZE + column[None, :],
+            mask=is_split[:, None] & in_size[None, :],
+            other=0.0,
+        )
+        now_largest = tl.maximum(largest, tl.max(peaks, 0))
+        share = tl.exp2(peaks - now_largest)
+        rescale = tl.exp2(largest - now_largest)
+        total = total * rescale + tl.sum(share * sums, 0)
+        mixed = mixed * rescale + tl.sum(share[:, None] * values, 0)
+        largest = now_largest
+        start += _SPLITS_AT_ONCE
+    # A filler has no splits: nothing over one.
+    result = mixed / tl.where(last >= 0, total, 1.0)
+    place = attended + (row.to(tl.int64) * NUM_HEADS + head) * SIZE + column
+    tl.store(place, result.to(attended.dtype.element_ty), mask=in_size)
