@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from compiler_pool.frame import MAX_FRAME_BYTES
+from inference_node.adapters.routes import add_adapter_routes
 from inference_node.errors import RefusedRequestError
 from inference_node.node import Node
 from inference_node.protocol import ArtifactStored, GenerateRequest, NodeIdentity
@@ -77,6 +78,7 @@ def create_app(node: Node) -> FastAPI:
         return event_stream(node, await node.open_stream(parsed(GenerateRequest, body)))
 
     add_state_routes(app, node)
+    add_adapter_routes(app, node)
 
     @app.get("/healthz")
     async def alive() -> JSONResponse:

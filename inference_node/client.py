@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from inference_node.adapters.protocol import AdapterRemoved, AdapterStored, StoredAdapters
 from inference_node.errors import NodeFaultError, NodeUnavailableError
 from inference_node.joining import joined
 from inference_node.protocol import (
@@ -59,6 +60,18 @@ class NodeClient:
             NodeFaultError: the node does not take it: forged, for another tokenizer, or its grammar fails there.
         """
         return await self._ask("PUT", f"/v1/artifacts/{key}", ArtifactStored, content=frame)
+
+    async def put_adapter(self, digest: str, body: bytes) -> AdapterStored:
+        """Hand over an adapter's file under its digest. Raises as `put_artifact`."""
+        return await self._ask("PUT", f"/v1/adapters/{digest}", AdapterStored, content=body)
+
+    async def adapters(self) -> StoredAdapters:
+        """The adapters that the node has, and the digest of the base that theirs have to name. Raises as `identity`."""
+        return await self._ask("GET", "/v1/adapters", StoredAdapters)
+
+    async def remove_adapter(self, digest: str) -> AdapterRemoved:
+        """Let an adapter go. Raises as `identity`; in use or unknown, it is refused."""
+        return await self._ask("DELETE", f"/v1/adapters/{digest}", AdapterRemoved)
 
     @asynccontextmanager
     async def generate(self, request: GenerateRequest) -> AsyncIterator[AsyncIterator[GenerateEvent]]:

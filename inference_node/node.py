@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from compiler_pool.frame import KeyRing
+from inference_node.adapters.desk import AdapterDesk
 from inference_node.engine import TorchEngine, load_engine
 from inference_node.errors import ModelError, RefusedRequestError
 from inference_node.metrics import NodeMetrics
@@ -34,6 +35,7 @@ class _Serving:
 
     engine: TorchEngine
     opener: StreamOpener
+    adapters: AdapterDesk
     snapshots: SnapshotDesk
     prefixes: PrefixShelf
 
@@ -95,6 +97,11 @@ class Node:
         engine = self._serving().engine
         is_known = await asyncio.to_thread(engine.artifacts.put, key, frame)
         return ArtifactStored(artifact_key=key, already_present=is_known)
+
+    @property
+    def adapters(self) -> AdapterDesk:
+        """What sequences may run under. Raises RefusedRequestError until the node can serve."""
+        return self._serving().adapters
 
     @property
     def prefixes(self) -> PrefixShelf:
@@ -170,10 +177,12 @@ class Node:
         started = perf_counter()
         try:
             engine = load_engine(self.settings, self._ring, self.metrics, lambda line: _log.info("loading", doing=line))
-            opener = StreamOpener(engine, max_stop_characters=self.settings.max_stop_characters)
+            adapters = AdapterDesk(engine.adapters)
+            opener = StreamOpener(engine, adapters, max_stop_characters=self.settings.max_stop_characters)
             self._parts = _Serving(
                 engine=engine,
                 opener=opener,
+                adapters=adapters,
                 prefixes=PrefixShelf(engine, opener),
                 snapshots=SnapshotDesk(
                     engine,

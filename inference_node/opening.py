@@ -1,9 +1,12 @@
 """From what was asked to a sequence that waits for its place: all that can be refused before the first event."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from inference_node.adapters.desk import AdapterDesk
 from inference_node.engine import TorchEngine
 from inference_node.errors import ChatTemplateError, RefusedRequestError
 from inference_node.matcher import GrammarMatcher
@@ -29,8 +32,9 @@ class OpenStream:
 class StreamOpener:
     """Used from the event loop that serves; what takes long runs on other threads."""
 
-    def __init__(self, engine: TorchEngine, *, max_stop_characters: int) -> None:
+    def __init__(self, engine: TorchEngine, adapters: AdapterDesk, *, max_stop_characters: int) -> None:
         self._engine: Final = engine
+        self._adapters: Final = adapters
         self._max_stop_characters: Final = max_stop_characters
 
     async def open(self, request: GenerateRequest) -> OpenStream:
@@ -42,7 +46,8 @@ class StreamOpener:
         except ChatTemplateError as error:
             raise RefusedRequestError(NodeFault(code="malformed_request", message=error.reason)) from error
         stream = self._stream(asked, prompt_ids, matcher)
-        self._engine.loop.submit(stream.sequence)
+        with _unless_refused(stream):
+            self._engine.loop.submit(stream.sequence)
         return stream
 
     async def reopen(self, snapshot: Snapshot, *, request_id: str) -> OpenStream:
@@ -52,15 +57,17 @@ class StreamOpener:
         engine = self._engine
         state = restored_state(snapshot, engine.config, vocabulary_size=engine.identity.vocabulary_size)
         stream = self._stream(asked, header.prompt_ids, await self._matcher(asked), state)
-        await asyncio.to_thread(stream.sequence.replay)
-        check_replayed(stream.sequence, header)
-        engine.loop.submit(stream.sequence)
+        with _unless_refused(stream):
+            await asyncio.to_thread(stream.sequence.replay)
+            check_replayed(stream.sequence, header)
+            engine.loop.submit(stream.sequence)
         return stream
 
     def queue(self, asked: SavedRequest, prompt_ids: list[int]) -> OpenStream:
         """Queue a sequence without a contract over these tokens. Raises RefusedRequestError."""
         stream = self._stream(asked, prompt_ids, None)
-        self._engine.loop.submit(stream.sequence)
+        with _unless_refused(stream):
+            self._engine.loop.submit(stream.sequence)
         return stream
 
     async def _matcher(self, asked: SavedRequest) -> GrammarMatcher | None:
@@ -104,6 +111,7 @@ class StreamOpener:
             matcher=matcher,
             num_top_logprobs=asked.top_logprobs,
             partition=asked.partition,
+            adapter=self._adapters.lease(asked.adapter),
             may_draft=asked.drafts,
             restored=restored,
         )
@@ -123,3 +131,13 @@ class StreamOpener:
                         observed=len(stop),
                     )
                 )
+
+
+@contextmanager
+def _unless_refused(stream: OpenStream) -> Iterator[None]:
+    """A sequence that does not come as far as the loop has no last event to let its adapter go."""
+    try:
+        yield
+    except BaseException:
+        stream.sequence.request.adapter.release()
+        raise

@@ -16,7 +16,7 @@ from inference_node.adapters.errors import (
     UnsupportedAdapterError,
 )
 from inference_node.adapters.lease import AdapterLease
-from inference_node.adapters.protocol import AdapterStored, StoredAdapter, StoredAdapters
+from inference_node.adapters.protocol import AdapterRemoved, AdapterStored, StoredAdapter, StoredAdapters
 from inference_node.errors import RefusedRequestError
 from inference_node.protocol import NodeFault
 
@@ -58,9 +58,10 @@ class AdapterDesk:
             ],
         )
 
-    def remove(self, digest: str) -> None:
+    def remove(self, digest: str) -> AdapterRemoved:
         """Let one go."""
         _refusing(lambda: self._bank.remove(digest))
+        return AdapterRemoved(digest=digest)
 
     def lease(self, digest: str | None) -> AdapterLease:
         """Hold one for a sequence; None: the sequence has none. The lease has to be released."""

@@ -1,7 +1,7 @@
 """Wire types of adapters.
 
 `PUT /v1/adapters/{digest}` (body: one safetensors file, see `adapter_file.py`), `GET /v1/adapters`,
-`DELETE /v1/adapters/{digest}` (204). Faults: 409 `adapter_required` (not here), 409 `adapter_in_use`, 422
+`DELETE /v1/adapters/{digest}`. Faults: 409 `adapter_required` (not here), 409 `adapter_in_use`, 422
 `adapter_mismatch` (another base, other shapes, or what this node does not implement, by its name), 400
 `malformed_request` (no whole adapter, or another digest than the path's), 413, and 503 `overloaded` where every slot is
 in use.
@@ -15,6 +15,12 @@ class AdapterStored(Wire):
 
     digest: str
     already_present: bool
+
+
+class AdapterRemoved(Wire):
+    """200 of `DELETE /v1/adapters/{digest}`."""
+
+    digest: str
 
 
 class StoredAdapter(Wire):
