@@ -257,3 +257,4 @@ class StepLoop:
             running=len(self._seating.running),
             kv_tokens=sum(running.sequence.num_computed for running in self._seating.running),
         )
+        self._metrics.set_blocks(self._seating.pool.counts())
