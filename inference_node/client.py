@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
+from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -17,6 +18,9 @@ from inference_node.protocol import (
     GenerateRequest,
     NodeFault,
     NodeIdentity,
+    PinnedPrefix,
+    PinnedPrefixes,
+    PrefixRequest,
     TokenEvent,
 )
 from inference_node.streaming_http import HttpxStreams, StreamBrokenError, StreamedAnswer, StreamingHttp
@@ -27,6 +31,10 @@ _MAX_EVENT_BYTES: Final = 1 << 20
 _MAX_ANSWER_BYTES: Final = 1 << 20
 """The body of an answer that is not a stream."""
 
+_MAX_SNAPSHOT_BYTES: Final = 1 << 30
+"""A saved sequence. A node's own limit (`max_snapshot_bytes`) comes first."""
+
+_BYTES_HEADERS: Final = {"content-type": "application/octet-stream", "accept-encoding": "identity"}
 _GENERATE_HEADERS: Final = {"content-type": "application/json", "accept-encoding": "identity"}
 _EVENT: Final[TypeAdapter[GenerateEvent]] = TypeAdapter(GenerateEvent)
 _EVENTS: Final[TypeAdapter[list[GenerateEvent]]] = TypeAdapter(list[GenerateEvent])
@@ -85,8 +93,56 @@ class NodeClient:
             NodeUnavailableError: no node, or (from the iterator) a stream that broke off before its `Finish`.
         """
         body = request.model_dump_json().encode()
+        async with self._streamed(self._generate_url, body, _GENERATE_HEADERS) as events:
+            yield events
+
+    async def save(self, request_id: str, *, keys_values: Literal["include", "recompute"] = "include") -> bytes:
+        """Take a sequence out as bytes; its stream ends as `saved`. Whoever has the bytes can `restore` it.
+
+        Raises:
+            NodeUnavailableError: as `identity`; the sequence may be out and lost.
+            NodeFaultError: nobody by that name decodes there, or there is too much of it; then it goes on.
+        """
+        url = f"{self.base_url}/v1/sequences/{quote(request_id, safe='')}:save?keys_values={keys_values}"
         try:
-            async with self._streams.post(self._generate_url, body, _GENERATE_HEADERS) as answer:
+            async with self._streams.post(url, b"", _BYTES_HEADERS) as answer:
+                if answer.status != httpx.codes.OK:
+                    raise self._fault(answer.status, answer.headers, await self._whole(answer))
+                return await self._whole(answer, max_bytes=_MAX_SNAPSHOT_BYTES)
+        except StreamBrokenError as error:
+            raise self._unavailable(error.reason) from error
+
+    @asynccontextmanager
+    async def restore(
+        self, snapshot: bytes, *, request_id: str | None = None
+    ) -> AsyncIterator[AsyncIterator[GenerateEvent]]:
+        """Go on with a saved sequence, under its own request id or another: the events that are still to come.
+
+        Raises: as `generate`.
+        """
+        query = "" if request_id is None else f"?request_id={quote(request_id, safe='')}"
+        async with self._streamed(f"{self.base_url}/v1/sequences:restore{query}", snapshot, _BYTES_HEADERS) as events:
+            yield events
+
+    async def pin_prefix(self, name: str, request: PrefixRequest) -> PinnedPrefix:
+        """Have the beginning of prompts computed and kept, under a name. Raises: as `put_artifact`."""
+        body = request.model_dump_json().encode()
+        return await self._ask("PUT", _prefix_path(name), PinnedPrefix, content=body)
+
+    async def pinned_prefixes(self) -> PinnedPrefixes:
+        """What is kept. Raises: as `identity`."""
+        return await self._ask("GET", "/v1/prefixes", PinnedPrefixes)
+
+    async def unpin_prefix(self, name: str) -> PinnedPrefix:
+        """Let it go when its room is needed. Raises: as `put_artifact`."""
+        return await self._ask("DELETE", _prefix_path(name), PinnedPrefix)
+
+    @asynccontextmanager
+    async def _streamed(
+        self, url: str, body: bytes, headers: Mapping[str, str]
+    ) -> AsyncIterator[AsyncIterator[GenerateEvent]]:
+        try:
+            async with self._streams.post(url, body, headers) as answer:
                 if answer.status != httpx.codes.OK:
                     raise self._fault(answer.status, answer.headers, await self._whole(answer))
                 yield self._events(answer)
@@ -110,13 +166,13 @@ class NodeClient:
             if len(pending) > _MAX_EVENT_BYTES:
                 raise self._unavailable(f"an event is larger than {_MAX_EVENT_BYTES} bytes")
 
-    async def _whole(self, answer: StreamedAnswer) -> bytes:
-        body = b""
+    async def _whole(self, answer: StreamedAnswer, *, max_bytes: int = _MAX_ANSWER_BYTES) -> bytes:
+        body = bytearray()
         while chunk := await answer.read():
             body += chunk
-            if len(body) > _MAX_ANSWER_BYTES:
-                raise self._unavailable(f"an answer is larger than {_MAX_ANSWER_BYTES} bytes")
-        return body
+            if len(body) > max_bytes:
+                raise self._unavailable(f"an answer is larger than {max_bytes} bytes")
+        return bytes(body)
 
     def _pieces(self, lines: list[bytes]) -> Iterator[GenerateEvent]:
         """What the lines say, up to the first that says nothing; tokens that follow each other as one event."""
@@ -188,6 +244,10 @@ class NodeClient:
 
     def _unavailable(self, reason: str) -> NodeUnavailableError:
         return NodeUnavailableError(base_url=self.base_url, reason=reason)
+
+
+def _prefix_path(name: str) -> str:
+    return f"/v1/prefixes/{quote(name, safe='')}"
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
