@@ -8,7 +8,6 @@ answer at the end vouches for all rows of its prototype.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -36,12 +35,8 @@ class RowsWanted(Protocol):
         """Token ids."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Written:
-    """What the engine wrote for one matcher."""
-
-    offers: bool
-    offers_end: bool
+_Offer = tuple[bool, bool]
+"""What a row offers: anything; an end. A bare tuple, since one is made for every row of every step."""
 
 
 def fill_rows(wanted: Sequence[RowsWanted], rows: MaskRows, parallel: ParallelFill) -> list[int]:
@@ -56,11 +51,11 @@ def fill_rows(wanted: Sequence[RowsWanted], rows: MaskRows, parallel: ParallelFi
     sound = {prototype: prototype.is_sound() for prototype in sharers}
     for prototype, num_masks in sharers.items():
         prototype.num_masks += num_masks
-    for index, mask in written.items():
+    for index, (offers, offers_end) in written.items():
         matcher = wanted[index].matcher
         is_valid = matcher.settle_mask(
-            offers=mask.offers,
-            offers_end=mask.offers_end,
+            offers=offers,
+            offers_end=offers_end,
             is_sound=sound[matcher.prototype],
             is_shared=sharers[matcher.prototype] > 1,
         )
@@ -96,8 +91,8 @@ def _fill_drafts(
         written = _write(row_of, wanted, rows, parallel)
         ahead = [
             index
-            for index, mask in written.items()
-            if walks[index].believes(offers=mask.offers, offers_end=mask.offers_end)
+            for index, (offers, offers_end) in written.items()
+            if walks[index].believes(offers=offers, offers_end=offers_end)
         ]
         for index in ahead:
             num_valid[index] += 1
@@ -113,21 +108,18 @@ def _fill_drafts(
 
 def _write(
     row_of: Mapping[int, int], wanted: Sequence[RowsWanted], rows: MaskRows, parallel: ParallelFill
-) -> dict[int, _Written]:
+) -> dict[int, _Offer]:
     """Have the engine write rows, and look at what they offer. A matcher whose engine raises is broken and left out."""
-    by_block: dict[int, list[int]] = {}
-    for index, row in row_of.items():
-        by_block.setdefault(rows.block(row).first, []).append(index)
-    written: dict[int, _Written] = {}
-    for first, indices in by_block.items():
-        block = rows.block(first)
+    written: dict[int, _Offer] = {}
+    for block in rows.blocks:
+        indices = [index for index, row in row_of.items() if block.first <= row < block.end]
         asked = _ask(block, indices, row_of, wanted, parallel)
         if not asked:
             continue
         rule = offer_rule(wanted[asked[0]].matcher.prototype.tokenizer)
-        chosen = np.array([row_of[index] - first for index in asked], dtype=np.intp)
+        chosen = np.array([row_of[index] - block.first for index in asked], dtype=np.intp)
         for index, offers, offers_end in zip(asked, *rule.apply_to_rows(block.words, chosen), strict=True):
-            written[index] = _Written(offers=offers, offers_end=offers_end)
+            written[index] = offers, offers_end
     return written
 
 

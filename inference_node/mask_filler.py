@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, TypeVar
 
+from inference_node.arrival import Arrival, announce
 from inference_node.grammar import Prototype
 from inference_node.grammar_engine import ParallelFill, new_parallel_fill
 from inference_node.group_fill import fill_rows
@@ -66,7 +67,7 @@ class MaskFill:
     rows: Sequence[int]
     """Of `MaskRows`: one, and one more for each draft."""
     drafts: Sequence[int] = ()
-    done: Future[Filled] = field(default_factory=Future)
+    done: Arrival[Filled] = field(default_factory=Arrival)
     """Set on a grammar thread. Raises what is nobody's grammar's fault."""
     started_at: float = 0.0
 
@@ -124,6 +125,7 @@ class MaskFiller:
             threads.shutdown(wait=False, cancel_futures=True)
         for fill in waiting:
             fill.done.cancel()
+        announce()
 
     def _hand_out(self, prototypes: Sequence[Prototype]) -> None:
         """Give lines that nobody has in hand to threads. Under the lock."""
@@ -206,13 +208,14 @@ class MaskFiller:
         shared: dict[tuple[float, int], Filled] = {}
         for index, fill in enumerate(fills):
             if isinstance(outcome, BaseException):
-                fill.done.set_exception(outcome)
+                fill.done.fail(outcome)
                 continue
             key = (fill.started_at, outcome[index])
             filled = shared.get(key)
             if filled is None:
                 filled = shared[key] = Filled(seconds=now - fill.started_at, num_rows=outcome[index])
-            fill.done.set_result(filled)
+            fill.done.deliver(filled)
+        announce()
         self._wake()
 
 

@@ -18,19 +18,16 @@ _FIRST_ROWS: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowBlock:
-    """Rows `first` and after, as the grammar engine writes and the sampler reads them: the same memory."""
+    """Rows `first` to `end`, as the grammar engine writes and the sampler reads them: the same memory."""
 
     first: int
+    end: int
+    """The row after the last."""
     words: NDArray[np.int32]
     """[rows, words]"""
     tensor: torch.Tensor
     address: int
     """Of row `first`."""
-
-    @property
-    def end(self) -> int:
-        """The row after the last."""
-        return self.first + len(self.words)
 
 
 class MaskRows:
@@ -57,6 +54,11 @@ class MaskRows:
     def capacity(self) -> int:
         """Rows that there are."""
         return self._blocks[-1].end
+
+    @property
+    def blocks(self) -> Sequence[RowBlock]:
+        """All of them, in order."""
+        return self._blocks
 
     def take(self, num_rows: int) -> list[int]:
         """The lowest free rows, ascending. What stands in them is old: fill before reading."""
@@ -115,7 +117,7 @@ class MaskRows:
         first = self._blocks[-1].end if self._blocks else 0
         tensor = torch.zeros((num_rows, self.words), dtype=torch.int32, pin_memory=self._is_pinned)
         self._blocks.append(
-            RowBlock(first=first, words=tensor.numpy(), tensor=tensor, address=tensor.data_ptr())
+            RowBlock(first=first, end=first + num_rows, words=tensor.numpy(), tensor=tensor, address=tensor.data_ptr())
         )  # fmt: skip
         for row in range(first, first + num_rows):
             heapq.heappush(self._free, row)

@@ -1,6 +1,6 @@
 """How long a batch of masks of one artifact takes, by how many prototypes its sequences are spread over.
 
-    python tests/benchmarks/mask_fill.py [--model DIR] [--rounds 100] [--passes 5]
+    PYTHONPATH=. python tests/benchmarks/mask_fill.py [--model DIR] [--rounds 100] [--passes 5]
 
 Every sequence walks its own seeded way; the fills of one round are timed together, on two threads, and the variants
 take turns. The median is what the machine gave; the mean of the quickest tenth, what it can give when nobody else is
@@ -12,18 +12,23 @@ import json
 import random
 import statistics
 import time
-from concurrent.futures import wait
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import torch
 from llguidance import LLExecutor, LLMatcher
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask_par
 
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
 from compiler_pool.trial import engine_limits
+from inference_node.bitmask_row import Bitmask
 from inference_node.grammar import Prototype
-from inference_node.mask_filler import MaskFiller
+from inference_node.mask_filler import MaskFill, MaskFiller
+from inference_node.mask_rows import MaskRows
 from inference_node.matcher import GrammarMatcher
+from kernels.bitmask import bitmask_words
 from policy.limits import TENANT
 
 NUM_THREADS = 2
@@ -53,6 +58,11 @@ GRAMMARS = {
     "dear": 'start: W (" " W){5,60}\nW: /[a-z]{1,6}|[A-Z][a-z]{1,10}|[0-9]{1,4}(st|nd|th)/',
 }
 """By what one mask costs: some microseconds, the better part of a millisecond."""
+
+SLOW_GRAMMARS = {
+    "one of dear masks": GRAMMARS["dear"],
+    "one of masks up to 30 ms": 'start: W (" " W){5,60}\nW: /([a-z]{1,6}|[A-Z][a-z]{1,10}|[0-9]{1,4}(st|nd|th)){1,9}/',
+}
 
 
 def choose(row: np.ndarray, ends: frozenset[int], source: random.Random) -> int | None:
@@ -88,30 +98,103 @@ def by_executor(tokenizer: BoundTokenizer, grammar: str, *, batch: int, prototyp
 
 
 def by_filler(tokenizer: BoundTokenizer, grammar: str, *, batch: int, prototypes: int, rounds: int) -> list[float]:
-    """The node's own threads: seconds of each round."""
+    """The node's own way, all that it looks after included: seconds of each round."""
     ends, source = frozenset(tokenizer.end_ids), random.Random(0)
     roots = [Prototype.build(tokenizer, grammar, TENANT.engine) for _ in range(prototypes)]
-    masks = MaskFiller(tokenizer, num_places=batch, num_threads=NUM_THREADS)
-    matchers: list[GrammarMatcher] = [roots[row % prototypes].matcher() for row in range(batch)]
-    seconds = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        wait([masks.start(matcher, row) for row, matcher in enumerate(matchers)])
-        seconds.append(time.perf_counter() - started)
-        rows = masks.rows(list(range(batch))).numpy()
-        for row, matcher in enumerate(matchers):
-            token_id = choose(rows[row], ends, source)
-            if token_id is not None:
-                matcher.advance([token_id])
-            assert not matcher.is_broken
-            if token_id is None or matcher.is_terminated:
-                matchers[row] = roots[row % prototypes].matcher()
-    masks.close()
+    with node(tokenizer) as (rows, masks):
+        taken = rows.take(batch)
+        matchers: list[GrammarMatcher] = [roots[row * prototypes // batch].matcher() for row in range(batch)]
+        seconds = []
+        for _ in range(rounds):
+            fills = [MaskFill(matcher=matcher, rows=[row]) for matcher, row in zip(matchers, taken, strict=True)]
+            started = time.perf_counter()
+            masks.start(fills)
+            for fill in fills:
+                fill.done.result()
+            seconds.append(time.perf_counter() - started)
+            for at, matcher in enumerate(matchers):
+                matchers[at] = went_on(matcher, rows.row(taken[at]), ends, source)
     return seconds
 
 
+def beside_a_slow_one(tokenizer: BoundTokenizer, *, slow_grammar: str, rounds: int) -> tuple[list[float], list[float]]:
+    """Thirty-one sequences of ordinary contracts of their own and one of another: what each step's ordinary rows took
+    from start to there, the last of them, and what the other one's did. Nobody waits for the other one."""
+    ends, source = frozenset(tokenizer.end_ids), random.Random(0)
+    others = [Prototype.build(tokenizer, GRAMMARS["ordinary"], TENANT.engine).matcher() for _ in range(31)]
+    slow = Prototype.build(tokenizer, slow_grammar, TENANT.engine).matcher()
+    ordinary: list[float] = []
+    its_own: list[float] = []
+    with node(tokenizer) as (rows, masks):
+        *taken, slow_row = rows.take(32)
+        slow_fill: MaskFill | None = None
+        for _ in range(rounds):
+            fills = [MaskFill(matcher=matcher, rows=[row]) for matcher, row in zip(others, taken, strict=True)]
+            begun = list(fills)
+            if slow_fill is None:
+                slow_fill = MaskFill(matcher=slow, rows=[slow_row])
+                begun.append(slow_fill)
+            masks.start(begun)
+            ordinary.append(max(fill.done.result().seconds for fill in fills))
+            for at, matcher in enumerate(others):
+                others[at] = went_on(matcher, rows.row(taken[at]), ends, source)
+            if slow_fill.done.done():
+                its_own.append(slow_fill.done.result().seconds)
+                slow, slow_fill = went_on(slow, rows.row(slow_row), ends, source), None
+    return ordinary, its_own
+
+
+@contextmanager
+def node(tokenizer: BoundTokenizer) -> Iterator[tuple[MaskRows, MaskFiller]]:
+    """Rows and threads as the node has them."""
+    rows = MaskRows(words=bitmask_words(tokenizer.vocabulary_size), device=torch.device("cpu"))
+    masks = MaskFiller(rows, num_threads=NUM_THREADS)
+    try:
+        yield rows, masks
+    finally:
+        masks.close()
+
+
+def went_on(matcher: GrammarMatcher, row: Bitmask, ends: frozenset[int], source: random.Random) -> GrammarMatcher:
+    """The matcher one token further, or another at the start."""
+    token_id = choose(row, ends, source)
+    if token_id is not None:
+        matcher.advance([token_id])
+    assert not matcher.is_broken
+    return matcher.prototype.matcher() if token_id is None or matcher.is_terminated else matcher
+
+
+def token_cost(tokenizer: BoundTokenizer, *, num_tokens: int) -> list[float]:
+    """Microseconds on the step thread for each token: take it, then ask what is forced."""
+    ends, source = frozenset(tokenizer.end_ids), random.Random(0)
+    matcher = Prototype.build(tokenizer, GRAMMARS["ordinary"], TENANT.engine).matcher()
+    row = np.zeros(bitmask_words(tokenizer.vocabulary_size), dtype=np.int32)
+    taken = []
+    for _ in range(num_tokens):
+        matcher.fill_bitmask(row)
+        token_id = choose(row, ends, source)
+        if token_id is None:
+            matcher = matcher.prototype.matcher()
+            continue
+        started = time.perf_counter()
+        matcher.advance([token_id])
+        matcher.forced_tokens()
+        taken.append((time.perf_counter() - started) * 1e6)
+        if matcher.is_terminated:
+            matcher = matcher.prototype.matcher()
+    return taken
+
+
+def spread(seconds: list[float]) -> str:
+    """Median, 99th percentile and the longest, in milliseconds."""
+    ordered = sorted(seconds)
+    return " | ".join(f"{value * 1e3:.2f}" for value in (
+        statistics.median(ordered), ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], ordered[-1]
+    ))  # fmt: skip
+
+
 def main() -> None:
-    """Print a table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, default=Path(".cache/SmolLM2-135M-Instruct"))
     parser.add_argument("--rounds", type=int, default=100)
@@ -119,21 +202,29 @@ def main() -> None:
     arguments = parser.parse_args()
     tokenizer = load_tokenizer(arguments.model)
     measures = {"executor": by_executor, "mask filler": by_filler}
-    seconds: dict[tuple[str, str, int, int], list[float]] = {
-        (cost, name, batch, prototypes): []
-        for cost in GRAMMARS for name in measures for batch in (8, 32) for prototypes in (1, 2)
+    seconds: dict[tuple[str, int, int, str], list[float]] = {
+        (cost, batch, prototypes, name): []
+        for cost in GRAMMARS for batch in (8, 32, 128) for prototypes in (1, 2, 8) for name in measures
     }  # fmt: skip
     for _ in range(arguments.passes):
-        for (cost, name, batch, prototypes), taken in seconds.items():
-            taken.extend(
-                measures[name](tokenizer, GRAMMARS[cost], batch=batch, prototypes=prototypes, rounds=arguments.rounds)
-            )
-    print("| masks | filled by | batch | prototypes | median ms | quickest tenth, ms |")
+        for (cost, batch, prototypes, name), taken in seconds.items():
+            # A dear batch of 128 takes the better part of a second.
+            rounds = arguments.rounds if cost == "ordinary" else max(2, arguments.rounds * 8 // (10 * batch // 8))
+            taken.extend(measures[name](tokenizer, GRAMMARS[cost], batch=batch, prototypes=prototypes, rounds=rounds))
+    print("| masks | batch | prototypes | filled by | median ms | quickest tenth, ms |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for (cost, name, batch, prototypes), taken in seconds.items():
+    for (cost, batch, prototypes, name), taken in seconds.items():
         tenth = statistics.mean(sorted(taken)[: max(1, len(taken) // 10)])
         middle = statistics.median(taken)
-        print(f"| {cost} | {name} | {batch} | {prototypes} | {middle * 1e3:.2f} | {tenth * 1e3:.2f} |")
+        print(f"| {cost} | {batch} | {prototypes} | {name} | {middle * 1e3:.2f} | {tenth * 1e3:.2f} |")
+    print("\n| beside 31 ordinary ones | theirs: median ms | 99th | longest | its own: median ms | 99th | longest |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name, grammar in {"ordinary": GRAMMARS["ordinary"], **SLOW_GRAMMARS}.items():
+        theirs, its_own = beside_a_slow_one(tokenizer, slow_grammar=grammar, rounds=arguments.rounds * 5)
+        print(f"| {name} | {spread(theirs)} | {spread(its_own)} |")
+    micros = sorted(token_cost(tokenizer, num_tokens=5000))
+    print(f"\nA token taken, and what is forced after it: median {statistics.median(micros):.2f} us, "
+          f"mean {statistics.mean(micros):.2f} us, 99th {micros[len(micros) * 99 // 100]:.2f} us")  # fmt: skip
 
 
 if __name__ == "__main__":
