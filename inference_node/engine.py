@@ -101,7 +101,7 @@ def load_engine(
         runner=runner,
         pool=BlockPool(capacity.num_blocks),
         rows=rows,
-        masks=MaskFiller(tokenizer, rows=rows, num_threads=settings.num_mask_threads),
+        masks=MaskFiller(rows, num_threads=settings.num_mask_threads),
         sampler=StepSampler(tokenizer, rows, device),
         limits=limits,
         metrics=metrics,

@@ -15,7 +15,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFull:
-    """There is no room. `limit` and `observed` count waiting sequences: of the partition, where that is what is full."""
+    """There is no room. `limit` and `observed` count who waits: of the partition, where that is what is full."""
 
     is_partitions_own: bool
     limit: int

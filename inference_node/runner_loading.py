@@ -8,6 +8,7 @@ import torch
 
 from inference_node.capacity import Capacity, choose_capacity
 from inference_node.cpu_runner import CpuRunner
+from inference_node.cuda_runner import CudaRunner
 from inference_node.decoder import Decoder
 from inference_node.decoder_layer import ProjectionAdapters
 from inference_node.kv_cache import KvCache
@@ -65,3 +66,21 @@ def _on_cpu(decoder: Decoder, capacity: Capacity, progress: Callable[[str], None
     )
     cache = KvCache(decoder.config, num_blocks=capacity.num_blocks, dtype=decoder.dtype, device=decoder.device)
     return LoadedRunner(runner=CpuRunner(decoder, cache), capacity=capacity, is_deterministic=True)
+
+
+def _on_gpu(
+    decoder: Decoder, capacity: Capacity, settings: NodeSettings, progress: Callable[[str], None]
+) -> LoadedRunner:
+    progress("compiling kernels and capturing graphs of steps")
+    limits = capacity.limits
+    # A block more than sequences can have: rows that only fill a step up are written there.
+    cache = KvCache(decoder.config, num_blocks=capacity.num_blocks + 1, dtype=decoder.dtype, device=decoder.device)
+    runner = CudaRunner(
+        decoder,
+        cache,
+        context_tokens=capacity.context_tokens,
+        max_sequences=limits.max_sequences,
+        max_step_rows=limits.max_rows,
+        is_deterministic=settings.deterministic,
+    )
+    return LoadedRunner(runner=runner, capacity=capacity, is_deterministic=settings.deterministic)

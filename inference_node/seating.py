@@ -35,11 +35,18 @@ class Seating:
         )
         self._held: list[Running] = []
         """Gone, but for a mask that is still being written into their rows."""
+        self._lacks_blocks = False
+        """Whoever's turn it is found too few, and none came free since."""
 
     @property
     def num_free_places(self) -> int:
         """How many more could run, as far as places go."""
         return self._limits.max_sequences - len(self.running)
+
+    @property
+    def can_admit(self) -> bool:
+        """Whether `admit` is worth a try. Call it with the condition held."""
+        return len(self.queue) > 0 and self.num_free_places > 0 and not self._lacks_blocks
 
     @property
     def has_settled(self) -> bool:
@@ -52,13 +59,20 @@ class Seating:
             self._held.remove(held)
             self.rows.give_back(held.mask_rows)
 
+    def look_again(self) -> None:
+        """Blocks may have come free in another way than by a sequence that left."""
+        self._lacks_blocks = False
+
     def admit(self, *, step: int) -> list[Running]:
         """Those whose turn it is and for whose tokens there is room, ready to run."""
         admitted: list[Running] = []
-        while self.num_free_places > 0:
+        while True:
             with self._changed:
-                candidate = self.queue.peek()
-                if candidate is None or not self._seat(candidate):
+                candidate = self.queue.peek() if self.can_admit else None
+                if candidate is None:
+                    break
+                if not self._seat(candidate):
+                    self._lacks_blocks = True
                     break
                 self.queue.pop()
             candidate.last_step = step
@@ -107,7 +121,7 @@ class Seating:
     def drop(self, waiting: Running) -> None:
         """It waited, and does no more. Call it with the condition held."""
         self.queue.remove(waiting)
-        self._release(waiting)
+        self._release(waiting)  # and whose turn it is now may need fewer blocks
 
     def _seat(self, candidate: Running) -> bool:
         """Blocks for all of its tokens, those of its prompt that are there already among them."""
@@ -149,6 +163,7 @@ class Seating:
         self.pool.release(running.table)
         running.table = BlockTable()
         running.computed = None
+        self._lacks_blocks = False
         if running.mask_rows and not running.is_mask_settled:
             self._held.append(running)
         elif running.mask_rows:

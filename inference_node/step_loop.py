@@ -1,9 +1,9 @@
 """The step loop: one thread that serves several sequences, which join and leave between steps.
 
 A step: drop what was cancelled, admit whose turn it is, make room, compute one slice of each sequence that is ready,
-and pick tokens for each whose masks are ready. Masks are filled on other threads while the forward pass runs; a sequence
-whose mask takes longer sits out steps, and the others go on. So does one whose lexer failed, while its matcher is
-repaired.
+and pick tokens for each whose masks are there. Masks are filled on other threads while the forward pass runs; a
+sequence whose mask takes longer sits out steps, and the others go on. So does one whose lexer failed, while its matcher
+is repaired.
 """
 
 from collections import deque
@@ -209,7 +209,7 @@ class StepLoop:
         return (
             bool(self._jobs)
             or any(waiting.sequence.is_cancelled for waiting in seating.queue)
-            or (len(seating.queue) > 0 and seating.num_free_places > 0 and not seating.running)
+            or seating.can_admit
             or seating.has_settled
             or self._leaving.has_settled
             or any(self._stepping.can_go_on(running) for running in seating.running)
@@ -223,6 +223,7 @@ class StepLoop:
             if job is None:
                 break
             job()
+            self._seating.look_again()
         cancelled = Ending(cause="cancelled")
         with self._changed:
             gone = [waiting for waiting in self._seating.queue if waiting.sequence.is_cancelled]

@@ -136,7 +136,7 @@ class StepSampler:
             ),
             rows=rows,
             bitmask=self._rows.upload(list(masks)) if masks else None,
-            mask_rows=mask_rows.int(),
+            mask_rows=mask_rows.int() if masks else None,
         )
 
     def _damped(self, pick: Pick) -> Sampled:

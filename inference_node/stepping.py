@@ -60,6 +60,7 @@ class Stepping:
         self._changed = changed
         self._drafts = None if drafts is None else StepDrafts(drafts, is_free=self.is_free, limits=limits)
         self._num_steps = 0
+        masks.call_when_filled(seating.wake)
 
     def can_go_on(self, running: Running) -> bool:
         """Whether a step would do something for it."""
@@ -135,7 +136,6 @@ class Stepping:
             running.fill = MaskFill(
                 matcher=matcher, rows=running.mask_rows[: 1 + len(running.drafts)], drafts=running.drafts
             )
-            running.fill.done.add_done_callback(self._seating.wake)
             fills.append(running.fill)
         if fills:
             self._masks.start(fills)

@@ -11,7 +11,7 @@ from inference_node.decoder import Decoder
 from inference_node.model_runner import ModelRunner
 from inference_node.sequence import DecodingSequence
 from inference_node.slices import Slice
-from tests.inference_node.worlds import Collector, new_sequence, running_loop
+from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
 OBJECT = 'start: "{\\"name\\":\\"" /[a-z ]{1,12}/ "\\",\\"age\\":" /[1-9][0-9]{0,2}/ "}"'
 LIST = 'start: "[" N ("," N){2,6} "]"\nN: /-?[0-9]{1,6}/'

@@ -65,7 +65,7 @@ def test_the_real_model_gives_the_same_tokens_alone_and_in_a_mix_of_eight(
     assert ids_together(decoder, tokenizer, requests, [5, 2, 7, 0, 3, 1, 6, 4], num_places=8) == alone
 
 
-@pytest.mark.parametrize("chunk_tokens", [1, 7, 128])
+@pytest.mark.parametrize("chunk_tokens", [16, 48, 128])
 def test_how_a_prompt_is_cut_changes_neither_the_grammar_nor_the_counts(
     chunk_tokens: int, tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:

@@ -104,7 +104,7 @@ def running_loop(
         runner=runner,
         pool=BlockPool(num_blocks),
         rows=rows,
-        masks=MaskFiller(tokenizer, rows=rows, num_threads=num_mask_threads),
+        masks=MaskFiller(rows, num_threads=num_mask_threads),
         sampler=StepSampler(tokenizer, rows, device),
         limits=StepLimits(
             max_waiting=max_waiting,
