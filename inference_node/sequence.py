@@ -85,7 +85,7 @@ class DecodingSequence:
         self._context_tokens = context_tokens
         self._owed: deque[tuple[int, TokenLogprob | None, bool]] = deque()
         """Tokens that are decided and not taken yet, and whether they were forced: the matcher broke before them."""
-        self._asks_forced = False
+        self._asks_forced = self._takes_forced
         self._forced_places: list[int] = []
         """Which of the answer's tokens were forced."""
         self._submitted_at = time.perf_counter()
@@ -162,8 +162,6 @@ class DecodingSequence:
         """It has its place. What the grammar forces from where it stands is taken before the first pass."""
         if self._admitted_at is None:
             self._admitted_at = time.perf_counter()
-            if self.request.restored is None:
-                self._asks_forced = self._takes_forced
 
     def take(self, token_id: int, logprob: TokenLogprob | None = None) -> Ending | None:
         """Append the picked token, and after it what the grammar forces. None: go on."""
