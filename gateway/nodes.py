@@ -19,6 +19,7 @@ from gateway.stages import Stage, StageClock
 from inference_node.client import NodeClient
 from inference_node.errors import NodeFaultError, NodeUnavailableError
 from inference_node.protocol import GenerateEvent, GenerateRequest, NodeIdentity, Started
+from inference_node.tool_dialects.choosing import TOOL_DIALECTS
 from policy.serving_plan import Capability
 
 _log = structlog.get_logger(__name__)
@@ -120,6 +121,9 @@ class Node:
             except NodeFaultError as error:
                 self.mark_down(error.fault.code)
             else:
+                if identity.tool_dialect not in TOOL_DIALECTS:
+                    self.mark_down("its spelling of tool calls is not known to this gateway")
+                    return
                 self.num_silent = 0
                 if not self.is_live:
                     _log.info("node is live", node=self.client.base_url, model=identity.model)

@@ -39,6 +39,7 @@ from gateway.rules.answer_rules import RulesOfRequests
 from gateway.stages import Stage, StageClock
 from gateway.usage import UsageCounter
 from inference_node.protocol import GenerateRequest, ReasoningSpan, ToolOffer
+from inference_node.tool_dialects.choosing import TOOL_DIALECTS
 from policy.serving import StreamMode
 from policy.serving_plan import Capability, Granted, ServingRefusal
 from registry.text import canonical_json
@@ -104,7 +105,9 @@ class Pipeline:
         thinks_apart = intent.thought is not None and offer.reasoning is not None
         ignored = {} if intent.thought is None or thinks_apart else without_degrees(intent.thought)
         allowed = Allowed(refusal=may_refuse, thought=intent.wants_reasoning and not thinks_apart)
-        composition = await Composer(self._intake, caller, clock).compose(taken, intent.toolbox, allowed)
+        composition = await Composer(self._intake, caller, clock, TOOL_DIALECTS[offer.tool_dialect]).compose(
+            taken, intent.toolbox, allowed
+        )
         if taken is None and composition.taken is not None:
             record.take(composition.taken)
         with clock.time(Stage.NEGOTIATE):

@@ -25,6 +25,8 @@ from inference_node.errors import ChatTemplateError, ModelFileError
 from inference_node.protocol import ChatMessage, ToolOffer
 from inference_node.reasoning.dialects import SWITCHES, NoFraming, ReasoningDialect, framing_of
 from inference_node.reasoning.markers import ReasoningMarkers, is_open_after, markers_of
+from inference_node.tool_dialects.choosing import tool_dialect_of
+from inference_node.tool_dialects.hermes import NEUTRAL
 from inference_node.tool_prompt import JsonText, plain_messages, template_messages, template_tools
 
 _PRIVATE_CHARACTERS: Final = range(0xF0000, 0xFFFFE)
@@ -51,7 +53,7 @@ class PromptEncoder:
         self.template_digest: Final = f"sha256:{sha256(template.encode()).hexdigest()}"
         self._source = template
         self._template, names = _compiled(template)
-        self._knows_tools = "tools" in names
+        self.tool_dialect: Final = tool_dialect_of(template, knows_tools="tools" in names)
         self._switches = tuple(name for name in SWITCHES if name in names)
         self._tokenizer = tokenizer
         self._tokenizer.encode_special_tokens = True
@@ -83,7 +85,7 @@ class PromptEncoder:
         Raises:
             ChatTemplateError: the template refuses these messages.
         """
-        if not self._knows_tools:
+        if self.tool_dialect is NEUTRAL:
             messages, tools = plain_messages(messages, tools), ()
         exchange = self._exchange(messages, tools)
         back = str.maketrans({private: character for character, private in exchange.items()})

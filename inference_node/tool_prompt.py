@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from inference_node.errors import ChatTemplateError
 from inference_node.protocol import ChatMessage, ToolCallTurn, ToolOffer
-from inference_node.tool_markup import call_text, custom_call_begin, function_call_begin, result_text
+from inference_node.tool_dialects.hermes import NEUTRAL
 
 _INPUT: Final = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 """What a template is told of a tool that takes text: it knows functions only."""
@@ -68,10 +68,10 @@ def _call(call: ToolCallTurn, translate: Callable[[str], str]) -> dict[str, Any]
 
 def _plain(message: ChatMessage) -> ChatMessage:
     if message.role == "tool":
-        return ChatMessage(role="user", content=result_text(message.content))
+        return ChatMessage(role="user", content=NEUTRAL.result_text(message.content))
     if not message.tool_calls:
         return message
-    calls = [call_text(call.name, call.text, is_custom=call.is_custom) for call in message.tool_calls]
+    calls = [NEUTRAL.call_text(call.name, call.text, is_custom=call.is_custom) for call in message.tool_calls]
     return ChatMessage(role=message.role, content="\n".join([*([message.content] if message.content else []), *calls]))
 
 
@@ -79,9 +79,9 @@ def _told(tools: Sequence[ToolOffer]) -> str:
     lines = ["These tools can be called:", "<tools>", *map(_told_of, tools)]
     lines += ["</tools>", "To call one, write:"]
     if any(tool.parameters is not None for tool in tools):
-        lines.append(f"{function_call_begin('NAME')}ARGUMENTS}}\n</tool_call>")
+        lines.append(NEUTRAL.call_text("NAME", "ARGUMENTS", is_custom=False))
     if any(tool.parameters is None for tool in tools):
-        lines.append(f"{custom_call_begin('NAME')}INPUT\n</tool_call>")
+        lines.append(NEUTRAL.call_text("NAME", "INPUT", is_custom=True))
     return "\n".join(lines)
 
 

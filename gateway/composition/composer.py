@@ -4,7 +4,8 @@ thought before them. The node enforces it as it enforces any other."""
 from dataclasses import dataclass, replace
 
 from gateway.auth.authenticator import Caller
-from gateway.composition.composition import Composition, parts_of
+from gateway.composition.composition import Composition, Wanted, parts_of
+from gateway.composition.expressible import check_expressible
 from gateway.composition.formats import (
     ANY_TEXT,
     Format,
@@ -14,10 +15,13 @@ from gateway.composition.formats import (
     custom_call,
     either,
     function_call,
+    parameter,
+    parameter_call,
     refusal,
-    words_then,
+    words_or,
 )
 from gateway.composition.lark_text import can_answer, can_be_embedded, composed_lark
+from gateway.composition.parameters import Parameter, parameters_of
 from gateway.composition.shape import Shape, Thought, Words
 from gateway.composition.tool_contracts import (
     cannot_stand_beside,
@@ -31,6 +35,8 @@ from gateway.intake import ContractIntake
 from gateway.intent import CustomTool, FunctionTool, Tool, Toolbox, ToolMode
 from gateway.outcome import TakenContract
 from gateway.stages import StageClock
+from inference_node.tool_dialects.dialect import ToolDialect
+from inference_node.tool_dialects.hermes import NEUTRAL
 from policy.limits import TENANT
 from registry.contract import ContractKind, JsonValue
 
@@ -48,7 +54,11 @@ class Allowed:
 class Composer:
     """Composes for one request; what it takes is remembered by the intake."""
 
-    def __init__(self, intake: ContractIntake, caller: Caller, clock: StageClock) -> None:
+    def __init__(
+        self, intake: ContractIntake, caller: Caller, clock: StageClock, dialect: ToolDialect = NEUTRAL
+    ) -> None:
+        """`dialect` is how the model that will answer spells calls."""
+        self._dialect = dialect
         self._intake = intake
         self._caller = caller
         self._clock = clock
@@ -77,6 +87,7 @@ class Composer:
                 return Composition(
                     shape=shape, taken=tools[only], tools=tools, num_tools=1, ignored=_no_thought(allowed)
                 )
+            check_expressible(toolbox, answer, self._dialect)
             if grammars:
                 return await self._with_grammars(answer, toolbox, tools, grammars, allowed)
         return await self._composed(answer, toolbox, tools, allowed)
@@ -99,20 +110,20 @@ class Composer:
         allowed: Allowed,
     ) -> Composition:
         is_free = answer is None and (toolbox is None or toolbox.mode is ToolMode.AUTO)
-        wanted: dict[int, TakenContract] = {}
+        wanted: dict[int, Wanted] = {}
         alternatives: list[Format] = []
         if answer is not None:
             words = contract_format(answer.contract)
             if words is None:
                 return _alone(answer, toolbox, allowed)
-            wanted[id(words)] = answer
+            wanted[id(words)] = Wanted(taken=answer)
             alternatives.append(words)
         callables = () if toolbox is None else _callables(toolbox)
         if toolbox is not None:
-            each = [_call(tool, tools.get(tool.name), wanted) for tool in callables]
-            called = calls(each, is_parallel=toolbox.is_parallel)
-            alternatives.append(words_then(called) if is_free else called)
-        shape = _shape(answer, callables, allowed, is_free=is_free)
+            each = [_call(self._dialect, tool, tools.get(tool.name), wanted) for tool in callables]
+            called = calls(self._dialect, each, is_parallel=toolbox.is_parallel)
+            alternatives.append(words_or(self._dialect, called) if is_free else called)
+        shape = _shape(answer, callables, allowed, self._dialect, is_free=is_free)
         if shape.may_refuse:
             alternatives.append(refusal())
         if not alternatives:
@@ -152,7 +163,7 @@ class Composer:
             raise _conflict(answer)
         callables = _callables(toolbox)
         shape = replace(
-            _shape(answer, callables, allowed, is_free=answer is None and toolbox.mode is ToolMode.AUTO),
+            _shape(answer, callables, allowed, self._dialect, is_free=answer is None and toolbox.mode is ToolMode.AUTO),
             open_ended=frozenset(tool.name for tool in grammars),
         )
         called = {tool.name: tools.get(tool.name) for tool in callables}
@@ -207,12 +218,20 @@ def _callables(toolbox: Toolbox) -> tuple[Tool, ...]:
     return tuple(tool for tool in toolbox.tools if tool.name in toolbox.callable_names)
 
 
-def _shape(answer: TakenContract | None, callables: tuple[Tool, ...], allowed: Allowed, *, is_free: bool) -> Shape:
+def _shape(
+    answer: TakenContract | None,
+    callables: tuple[Tool, ...],
+    allowed: Allowed,
+    dialect: ToolDialect,
+    *,
+    is_free: bool,
+) -> Shape:
     return Shape(
         words=_words(answer, is_free=is_free),
         customs={tool.name: isinstance(tool, CustomTool) for tool in callables},
         may_refuse=allowed.refusal and not is_free,
         thought=_thought(allowed, is_free=is_free, has_tools=bool(callables)),
+        dialect=dialect,
     )
 
 
@@ -249,9 +268,26 @@ def _no_thought(allowed: Allowed) -> dict[str, str]:
     return {"reasoning": "no thought can stand before a text under a grammar"} if allowed.thought else {}
 
 
-def _call(tool: Tool, taken: TakenContract | None, wanted: dict[int, TakenContract]) -> Format:
+def _call(dialect: ToolDialect, tool: Tool, taken: TakenContract | None, wanted: dict[int, Wanted]) -> Format:
+    if taken is not None and isinstance(tool, FunctionTool) and dialect.parameters is not None:
+        end = dialect.parameters.end
+        found = parameters_of(taken.contract, end=end, dialect=dialect.name, param=taken.param)
+        each = [_argument(dialect, one, taken, wanted) for one in found]
+        return parameter_call(dialect, tool.name, each)
     content = {**ANY_TEXT} if taken is None else contract_format(taken.contract)
     assert content is not None, "Lark tools are dealt with before"
     if taken is not None:
-        wanted[id(content)] = taken
-    return custom_call(tool.name, content) if isinstance(tool, CustomTool) else function_call(tool.name, content)
+        wanted[id(content)] = Wanted(taken=taken)
+    make = custom_call if isinstance(tool, CustomTool) else function_call
+    return make(dialect, tool.name, content)
+
+
+def _argument(dialect: ToolDialect, found: Parameter, taken: TakenContract, wanted: dict[int, Wanted]) -> Format:
+    if not found.is_text:
+        value: Format = {"type": "json_schema", "json_schema": found.schema}
+        wanted[id(value)] = Wanted(taken=taken, within=found.pointer)
+    elif found.texts is None:
+        value = {**ANY_TEXT}
+    else:
+        value = either([{"type": "const_string", "value": text} for text in found.texts])
+    return parameter(dialect, found.name, value, is_text=found.is_text, is_required=found.is_required)

@@ -14,10 +14,27 @@ from registry.pointers import join
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A contract that stands at `pointer` of the composed one. `taken.param` is where its sender wrote it."""
+    """A contract, or what stands at `within` of one, at `pointer` of the composed one. `taken.param` is where its
+    sender wrote it."""
 
     pointer: str
     taken: TakenContract
+    within: str = ""
+
+    def inner(self, pointer: str) -> str:
+        """A place of the composed contract that lies in this part, as its sender wrote it."""
+        rest = pointer.removeprefix(self.pointer)
+        # What was taken out of a schema has its definitions with it.
+        is_definition = rest.startswith("/$defs/")
+        return self.taken.contract.source_pointer(rest if is_definition else f"{self.within}{rest}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a format was made of."""
+
+    taken: TakenContract
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +100,7 @@ class Composition:
         part = self._part(rejection.pointer)
         if part is None:  # of all parts together
             return param, rejection.with_pointer("")
-        inner = part.taken.contract.source_pointer(rejection.pointer.removeprefix(part.pointer))
-        return part.taken.param, rejection.with_pointer(inner)
+        return part.taken.param, rejection.with_pointer(part.inner(rejection.pointer))
 
     def _part(self, pointer: str) -> Part | None:
         for part in self.parts:
@@ -93,15 +109,15 @@ class Composition:
         return None
 
 
-def parts_of(tree: JsonValue, wanted: Mapping[int, TakenContract]) -> tuple[Part, ...]:
+def parts_of(tree: JsonValue, wanted: Mapping[int, Wanted]) -> tuple[Part, ...]:
     """Where in `tree`, which stands at `/format`, the formats of `wanted` are; they are known by their identity."""
     found: list[Part] = []
 
     def walk(value: JsonValue, pointer: str) -> None:
         if isinstance(value, dict):
-            taken = wanted.get(id(value))
-            if taken is not None:
-                found.append(Part(pointer=_content(value, pointer), taken=taken))
+            of = wanted.get(id(value))
+            if of is not None:
+                found.append(Part(pointer=_content(value, pointer), taken=of.taken, within=of.within))
                 return
             for name, member in value.items():
                 walk(member, join(pointer, name))

@@ -3,19 +3,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from gateway.composition.markup import CALL_SEPARATOR, REFUSAL_BEGIN, REFUSAL_END, THOUGHT_BEGIN, THOUGHT_END
-from inference_node.tool_markup import (
-    CALL_BEGIN,
-    CUSTOM_CALL_END,
-    FUNCTION_CALL_END,
-    custom_call_begin,
-    function_call_begin,
-)
+from gateway.composition.markup import REFUSAL_BEGIN, REFUSAL_END, THOUGHT_BEGIN, THOUGHT_END
+from inference_node.tool_dialects.dialect import ToolDialect
 from registry.contract import CanonicalContract, ContractKind, JsonValue
 
 Format = dict[str, JsonValue]
 
 ANY_TEXT: Final[Format] = {"type": "any_text"}
+_SYNTAX: Final = frozenset("\\^$.*+?()[]{}|/-")
 MAX_REFUSAL_CHARACTERS: Final = 250
 """A refusal is a sentence or two; without a bound, a model that cannot end would use up the request's tokens. As an
 expression the bound costs engine and judge next to nothing; as bounded free text it costs the engine's whole fuel."""
@@ -41,30 +36,52 @@ def contract_format(contract: CanonicalContract) -> Format | None:
             return None
 
 
-def function_call(name: str, arguments: Format) -> Format:
-    """One call of a function, after the marker of calls."""
-    begin = function_call_begin(name).removeprefix(CALL_BEGIN)
-    return {"type": "tag", "begin": begin, "content": arguments, "end": FUNCTION_CALL_END}
+def function_call(dialect: ToolDialect, name: str, arguments: Format) -> Format:
+    """One call of a function whose arguments are one JSON object, after what stands before every call."""
+    head, tail = dialect.head(name, is_custom=False), dialect.tail(is_custom=False)
+    return {"type": "tag", "begin": head, "content": arguments, "end": tail}
 
 
-def custom_call(name: str, content: Format) -> Format:
-    """One call of a custom tool, after the marker of calls."""
-    begin = custom_call_begin(name).removeprefix(CALL_BEGIN)
-    return {"type": "tag", "begin": begin, "content": content, "end": CUSTOM_CALL_END}
+def parameter_call(dialect: ToolDialect, name: str, parameters: Sequence[Format]) -> Format:
+    """One call of a function whose arguments stand one by one."""
+    head, tail = dialect.head(name, is_custom=False), dialect.tail(is_custom=False)
+    return _sequence(_fixed(head), *parameters, _fixed(tail))
 
 
-def calls(each: Sequence[Format], *, is_parallel: bool) -> Format:
+def parameter(dialect: ToolDialect, name: str, value: Format, *, is_text: bool, is_required: bool) -> Format:
+    """One argument."""
+    assert dialect.parameters is not None
+    begin = dialect.parameters.begin(name, is_text=is_text)
+    tag: Format = {"type": "tag", "begin": begin, "content": value, "end": dialect.parameters.end}
+    return tag if is_required else {"type": "optional", "content": tag}
+
+
+def custom_call(dialect: ToolDialect, name: str, content: Format) -> Format:
+    """One call of a custom tool, after what stands before every call."""
+    head, tail = dialect.head(name, is_custom=True), dialect.tail(is_custom=True)
+    return {"type": "tag", "begin": head, "content": content, "end": tail}
+
+
+def calls(dialect: ToolDialect, each: Sequence[Format], *, is_parallel: bool) -> Format:
     """At least one call; one and no more where they may not be parallel."""
-    one: list[JsonValue] = [_fixed(CALL_BEGIN), {"type": "or", "elements": [*each]}]
-    if not is_parallel:
-        return _sequence(*one)
-    separator: Format = {"type": "optional", "content": _fixed(CALL_SEPARATOR)}
-    return {"type": "plus", "content": _sequence(*one, separator)}
+    one: Format = {"type": "or", "elements": [*each]}
+    opening = [_fixed(dialect.opening)] if dialect.opening else []
+    ending = [_fixed(dialect.end)] if dialect.end else []
+    if not is_parallel or dialect.again is None:
+        return _sequence(_fixed(dialect.begin), *opening, one, *ending)
+    if dialect.again == dialect.begin:
+        separator: Format = {"type": "optional", "content": _fixed(dialect.separator)}
+        return {"type": "plus", "content": _sequence(_fixed(dialect.begin), one, separator)}
+    each_call: Format = {"type": "plus", "content": _sequence(_fixed(dialect.again), one)}
+    return _sequence(_fixed(dialect.begin), each_call, *ending)
 
 
-def words_then(called: Format) -> Format:
-    """Free text, after which calls may come."""
-    return _sequence(ANY_TEXT, {"type": "optional", "content": called})
+def words_or(dialect: ToolDialect, called: Format) -> Format:
+    """Free text, after which calls may come, or in whose place."""
+    if dialect.follows_words:
+        return _sequence(ANY_TEXT, {"type": "optional", "content": called})
+    words: Format = {"type": "regex", "pattern": _not_beginning_with(dialect.begin)}
+    return either([called, words])
 
 
 def either(alternatives: Sequence[Format]) -> Format:
@@ -92,3 +109,13 @@ def _fixed(text: str) -> Format:
 
 def _sequence(*elements: JsonValue) -> Format:
     return {"type": "sequence", "elements": [*elements]}
+
+
+def _not_beginning_with(marker: str) -> str:
+    """The expression of all texts that do not begin with the marker."""
+    pattern = ""
+    for character in reversed(marker):
+        escaped = f"\\{character}" if character in _SYNTAX else character
+        further = f"|{escaped}{pattern}" if pattern else ""
+        pattern = f"(?:[^{escaped}][\\s\\S]*{further})?"
+    return pattern

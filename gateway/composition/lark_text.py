@@ -1,22 +1,16 @@
 """What answers and calls come to where a tool takes its input under a Lark grammar: one Lark text.
 
 Such an input runs to the end of the text, because nothing else ends a Lark grammar in general: so its call is the last
-one, and has no end marker. Everything else is spelled as in the structural tags of `gateway.composition.formats`.
+one, and has no end marker. Everything else is spelled as in the structural tags of `gateway.composition.formats`, in a
+dialect whose calls can end so.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from gateway.composition.formats import MAX_REFUSAL_CHARACTERS
-from gateway.composition.markup import CALL_SEPARATOR, REFUSAL_BEGIN, REFUSAL_END, THOUGHT_BEGIN, THOUGHT_END
+from gateway.composition.markup import REFUSAL_BEGIN, REFUSAL_END, THOUGHT_BEGIN, THOUGHT_END
 from gateway.composition.shape import Shape, Thought, Words
-from inference_node.tool_markup import (
-    CALL_BEGIN,
-    CUSTOM_CALL_END,
-    FUNCTION_CALL_END,
-    custom_call_begin,
-    function_call_begin,
-)
 from registry.contract import CanonicalContract, ContractKind
 from registry.full_match import full_match_tree
 from registry.kinds.lark_rules import START
@@ -47,6 +41,7 @@ def composed_lark(
 class _Writing:
     def __init__(self, shape: Shape, *, is_parallel: bool) -> None:
         self._shape = shape
+        self._dialect = shape.dialect
         self._is_parallel = is_parallel
         self._lines: list[str] = []
 
@@ -58,7 +53,7 @@ class _Writing:
         if self._shape.words is Words.FREE:
             alternatives += self._after_words(marked, last)
         else:
-            begin = write_literal(CALL_BEGIN)
+            begin = write_literal(self._dialect.begin)
             if marked:
                 self._lines.append(f"call: {begin} ({' | '.join(marked)})")
             alternatives += self._in_a_row(f"{begin} ({' | '.join(last)})", has_marked=bool(marked))
@@ -79,15 +74,15 @@ class _Writing:
 
     def _after_words(self, marked: Sequence[str], last: Sequence[str]) -> list[str]:
         """Words alone, or words up to the first call's marker; the marker is the end of their lexeme."""
-        marker = _expression(CALL_BEGIN)
+        marker = _expression(self._dialect.begin)
         self._lines.append(f"WORDS: /(?s:.*)/ & ~/(?s:.*){marker}(?s:.*)/")
         self._lines.append(f"words[lazy]: /(?s:.*){marker}/")
-        begin = write_literal(CALL_BEGIN)
+        begin = write_literal(self._dialect.begin)
         found = ["WORDS", *(f"words {each}" for each in last)]
         if marked:
             first = f"words ({' | '.join(marked)})"
             if self._is_parallel:
-                separator = f"{write_literal(CALL_SEPARATOR)}?"
+                separator = f"{write_literal(self._dialect.separator)}?"
                 again = f"({begin} ({' | '.join(marked)}) {separator})*"
                 found.append(f"{first} {separator} {again} ({begin} ({' | '.join(last)}))?")
             else:
@@ -99,7 +94,7 @@ class _Writing:
             return [last]
         if not self._is_parallel:
             return ["call", last]
-        return [f"(call {write_literal(CALL_SEPARATOR)}?)+ ({last})?", last]
+        return [f"(call {write_literal(self._dialect.separator)}?)+ ({last})?", last]
 
     def _calls(self, tools: Mapping[str, CanonicalContract | None]) -> tuple[list[str], list[str]]:
         """Rules of calls without the marker before them: those that have an end marker, and those that have none."""
@@ -107,7 +102,7 @@ class _Writing:
         last: list[str] = []
         for number, (name, contract) in enumerate(tools.items()):
             is_custom = self._shape.customs[name]
-            head = (custom_call_begin(name) if is_custom else function_call_begin(name)).removeprefix(CALL_BEGIN)
+            head = self._dialect.head(name, is_custom=is_custom)
             rule = f"c{number}"
             if name in self._shape.open_ended:
                 assert contract is not None
@@ -122,8 +117,8 @@ class _Writing:
         """What a call holds, with its end marker."""
         if not is_custom:
             assert contract is not None
-            return f"%json {contract.text} {write_literal(FUNCTION_CALL_END)}"
-        end = _expression(CUSTOM_CALL_END)
+            return f"%json {contract.text} {write_literal(self._dialect.tail(is_custom=False))}"
+        end = _expression(self._dialect.tail(is_custom=True))
         if contract is None:
             self._lines.append(f"text{number}[lazy]: /(?s:.*){end}/")
             return f"text{number}"

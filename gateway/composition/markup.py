@@ -1,7 +1,7 @@
 """What stands around a refusal and a thought in a model's text.
 
 `<think>` is what reasoning models (Qwen, DeepSeek) were trained on. No model was trained on a marker of refusals; this
-one is a word, so that a model can mean it. Calls are in `inference_node.tool_markup`: prompts show them too.
+one is a word, so that a model can mean it. Calls are in `inference_node.tool_dialects`: prompts show them too.
 """
 
 from typing import Final
@@ -10,5 +10,3 @@ THOUGHT_BEGIN: Final = "<think>"
 THOUGHT_END: Final = "</think>"
 REFUSAL_BEGIN: Final = "<refusal>"
 REFUSAL_END: Final = "</refusal>"
-CALL_SEPARATOR: Final = "\n"
-"""May stand after a call, as the chat templates of Qwen and SmolLM2 write it between two."""

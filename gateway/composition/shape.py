@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from inference_node.tool_dialects.dialect import ToolDialect
+from inference_node.tool_dialects.hermes import NEUTRAL
+
 
 class Words(StrEnum):
     """What an answer in words is."""
@@ -38,6 +41,8 @@ class Shape:
     """Custom tools whose input runs to the end of the text, without an end marker."""
     may_refuse: bool = False
     thought: Thought = Thought.NEVER
+    dialect: ToolDialect = NEUTRAL
+    """How calls are spelled."""
     whole_call: str | None = None
     """The custom tool whose input the whole text is, without any markup."""
 

@@ -12,17 +12,13 @@ from typing import Final, Literal
 
 from gateway.answer import AnswerPart, CallBegan, CallPart, ReasoningPart, RefusalPart, TextPart
 from gateway.composition.json_scan import ObjectScan, whole_escapes
-from gateway.composition.markup import CALL_SEPARATOR, REFUSAL_BEGIN, REFUSAL_END, THOUGHT_BEGIN, THOUGHT_END
+from gateway.composition.markers import num_certain
+from gateway.composition.markup import REFUSAL_BEGIN, REFUSAL_END, THOUGHT_BEGIN, THOUGHT_END
+from gateway.composition.parameter_reading import ParameterReader
 from gateway.composition.shape import Shape, Thought, Words
 from gateway.composition.token_places import TokenPlaces
 from inference_node.protocol import TokenLogprob
-from inference_node.tool_markup import (
-    CALL_BEGIN,
-    CUSTOM_CALL_END,
-    FUNCTION_CALL_END,
-    custom_call_begin,
-    function_call_begin,
-)
+from inference_node.tool_dialects.dialect import ToolDialect
 
 _BLANKS: Final = " \t\r\n"
 
@@ -36,8 +32,10 @@ class _Place(Enum):
     BODY = auto()
     WORDS = auto()
     REFUSAL = auto()
+    CALLS = auto()
     CALL_NAME = auto()
     ARGUMENTS = auto()
+    PARAMETERS = auto()
     CALL_TAIL = auto()
     INPUT = auto()
     LAST_INPUT = auto()
@@ -48,8 +46,8 @@ class _Place(Enum):
 
 _UNFINISHED: Final = frozenset(
     {
-        _Place.THOUGHT, _Place.REFUSAL, _Place.CALL_NAME, _Place.ARGUMENTS, _Place.CALL_TAIL, _Place.INPUT,
-        _Place.BROKEN,
+        _Place.THOUGHT, _Place.REFUSAL, _Place.CALLS, _Place.CALL_NAME, _Place.ARGUMENTS, _Place.PARAMETERS,
+        _Place.CALL_TAIL, _Place.INPUT, _Place.BROKEN,
     }
 )  # fmt: skip
 
@@ -64,6 +62,7 @@ class Splitter:
 
     def __init__(self, shape: Shape, *, call_id: Callable[[], str] = new_call_id) -> None:
         self._shape = shape
+        self._dialect = shape.dialect
         self._call_id = call_id
         self._place = _Place.WORDS if shape.is_plain else _Place.START
         self._text = ""
@@ -74,7 +73,9 @@ class Splitter:
         self._has_thought = False
         self._scan = ObjectScan()
         self._num_scanned = 0
-        self._heads = _heads(shape.customs)
+        self._parameters: ParameterReader | None = None
+        self._heads = _heads(shape)
+        self._after_call = _after_call(shape.dialect)
         self.is_closed = False
         """Whether the text ended where the structure does; without that, nothing is complete."""
 
@@ -107,15 +108,18 @@ class Splitter:
             self._end_words(is_cut=is_cut)
         elif self._place is _Place.ARGUMENTS:
             self._emit_call(len(self._text))
-        left_over = self._text.removeprefix(CALL_SEPARATOR) if self._place is _Place.AFTER_CALL else self._text
-        self.is_closed = not is_cut and self._place not in _UNFINISHED and not left_over
+        left_over, is_open = self._text, self._place in _UNFINISHED
+        if self._place is _Place.AFTER_CALL:
+            left_over = self._text.removeprefix(self._dialect.separator)
+            is_open = bool(self._dialect.end)
+        self.is_closed = not (is_cut or is_open or left_over)
         return self._taken()
 
     def _taken(self) -> list[AnswerPart]:
         out, self._out = self._out, []
         return out
 
-    def _step(self) -> bool:  # noqa: C901, PLR0911 - one branch a place
+    def _step(self) -> bool:  # noqa: C901, PLR0911, PLR0912 - one branch a place
         """Go on by one place; whether that was possible."""
         match self._place:
             case _Place.START:
@@ -131,19 +135,23 @@ class Splitter:
                 return self._words()
             case _Place.REFUSAL:
                 return self._until(REFUSAL_END, self._emit_refusal, _Place.OVER)
+            case _Place.CALLS:
+                return self._expect({self._dialect.opening: _Place.CALL_NAME})
             case _Place.CALL_NAME:
                 return self._call_name()
             case _Place.ARGUMENTS:
                 return self._arguments()
+            case _Place.PARAMETERS:
+                return self._read_parameters()
             case _Place.CALL_TAIL:
-                return self._expect({FUNCTION_CALL_END: _Place.AFTER_CALL})
+                return self._expect({self._dialect.tail(is_custom=False): _Place.AFTER_CALL})
             case _Place.INPUT:
-                return self._until(CUSTOM_CALL_END, self._emit_call, _Place.AFTER_CALL)
+                return self._until(self._dialect.tail(is_custom=True), self._emit_call, _Place.AFTER_CALL)
             case _Place.LAST_INPUT:
                 self._emit_call(len(self._text))
                 return False
             case _Place.AFTER_CALL:
-                return self._expect({CALL_BEGIN: _Place.CALL_NAME, CALL_SEPARATOR + CALL_BEGIN: _Place.CALL_NAME})
+                return self._expect(self._after_call)
             case _Place.OVER:
                 return self._expect({})
             case _Place.BROKEN:
@@ -170,29 +178,30 @@ class Splitter:
         return True
 
     def _body(self) -> bool:
-        if self._shape.words is Words.FREE:
+        if self._shape.words is Words.FREE and (self._dialect.follows_words or not self._shape.customs):
             self._place = _Place.WORDS
             return True
-        markers = {CALL_BEGIN: _Place.CALL_NAME} if self._shape.customs else {}
+        markers = {self._dialect.begin: _Place.CALLS} if self._shape.customs else {}
         if self._shape.may_refuse:
             markers[REFUSAL_BEGIN] = _Place.REFUSAL
         return self._expect(markers, otherwise=None if self._shape.words is Words.NONE else _Place.WORDS)
 
     def _words(self) -> bool:
-        if self._shape.words is Words.FREE and self._shape.customs:
+        if self._calls_may_follow:
             return self._free_words()
         self._emit_words(whole_escapes(self._text) if self._shape.words is Words.JSON else len(self._text))
         return False
 
     def _free_words(self) -> bool:
-        found = self._text.find(CALL_BEGIN)
-        certain = self._text[:found] if found >= 0 else self._text[: _num_certain(self._text, CALL_BEGIN)]
+        begin = self._dialect.begin
+        found = self._text.find(begin)
+        certain = self._text[:found] if found >= 0 else self._text[: num_certain(self._text, begin)]
         # Blanks before a call are layout, not something that was said.
         self._emit_words(len(certain.rstrip(_BLANKS)))
         if found < 0:
             return False
-        self._drop(self._text.index(CALL_BEGIN) + len(CALL_BEGIN))
-        self._place = _Place.CALL_NAME
+        self._drop(self._text.index(begin) + len(begin))
+        self._place = _Place.CALLS
         return True
 
     def _call_name(self) -> bool:
@@ -201,7 +210,6 @@ class Splitter:
                 self._drop(len(head))
                 is_custom = self._shape.customs[name]
                 self._begin_call(name, is_custom=is_custom)
-                self._scan = ObjectScan()
                 self._place = self._place_of_input(name, is_custom=is_custom)
                 return True
         if not any(head.startswith(self._text) for head in self._heads):
@@ -211,7 +219,13 @@ class Splitter:
     def _place_of_input(self, name: str, *, is_custom: bool) -> _Place:
         if name in self._shape.open_ended:
             return _Place.LAST_INPUT
-        return _Place.INPUT if is_custom else _Place.ARGUMENTS
+        if is_custom:
+            return _Place.INPUT
+        if self._dialect.parameters is not None:
+            self._parameters = ParameterReader(self._dialect.parameters, self._dialect.tail(is_custom=False))
+            return _Place.PARAMETERS
+        self._scan = ObjectScan()
+        return _Place.ARGUMENTS
 
     def _arguments(self) -> bool:
         # What is held back was looked through before: it holds no end, being the beginning of an escape.
@@ -224,6 +238,16 @@ class Splitter:
         self._num_scanned = 0
         self._place = _Place.CALL_TAIL
         return True
+
+    def _read_parameters(self) -> bool:
+        assert self._parameters is not None
+        read = self._parameters.read(self._text)
+        self._drop(read.num_taken)
+        if read.said:
+            self._out.append(CallPart(index=self._num_calls - 1, text=read.said))
+        if read.is_over or read.is_broken:
+            self._place = _Place.CALL_TAIL if read.is_over else _Place.BROKEN
+        return read.is_over
 
     def _expect(self, markers: Mapping[str, _Place], otherwise: _Place | None = None) -> bool:
         """Pass one of the markers; wait while one may still come; else it is `otherwise`, or no text of the grammar."""
@@ -240,7 +264,7 @@ class Splitter:
     def _until(self, marker: str, emit: Callable[[int], None], after: _Place) -> bool:
         """Emit text up to the marker, and pass it."""
         found = self._text.find(marker)
-        emit(found if found >= 0 else _num_certain(self._text, marker))
+        emit(found if found >= 0 else num_certain(self._text, marker))
         if found < 0:
             return False
         self._drop(len(marker))
@@ -255,10 +279,15 @@ class Splitter:
         else:
             self._place = _Place.WORDS
 
+    @property
+    def _calls_may_follow(self) -> bool:
+        """Whether the words may be followed by calls, whose marker they never hold."""
+        return self._shape.words is Words.FREE and bool(self._shape.customs) and self._dialect.follows_words
+
     def _end_words(self, *, is_cut: bool) -> None:
         num_kept = len(self._text)
-        if is_cut and self._shape.words is Words.FREE and self._shape.customs:
-            num_kept = _num_certain(self._text, CALL_BEGIN)
+        if is_cut and self._calls_may_follow:
+            num_kept = num_certain(self._text, self._dialect.begin)
             if num_kept < len(self._text):
                 num_kept = len(self._text[:num_kept].rstrip(_BLANKS))
         self._emit_words(num_kept)
@@ -302,17 +331,14 @@ class Splitter:
         return text, self._tokens.take(len(text.encode()))
 
 
-def _heads(customs: Mapping[str, bool]) -> dict[str, str]:
-    """What follows a call's first marker, by tool. Names end in a quote, so none begins with another."""
-    begins = (
-        (name, (custom_call_begin if is_custom else function_call_begin)(name)) for name, is_custom in customs.items()
-    )
-    return {begin.removeprefix(CALL_BEGIN): name for name, begin in begins}
+def _heads(shape: Shape) -> dict[str, str]:
+    """What a call begins with, by tool. Names end in a quote, so none begins with another."""
+    return {shape.dialect.head(name, is_custom=is_custom): name for name, is_custom in shape.customs.items()}
 
 
-def _num_certain(text: str, marker: str) -> int:
-    """How many characters of `text` are not the beginning of a marker that may yet come."""
-    for length in range(min(len(marker) - 1, len(text)), 0, -1):
-        if text.endswith(marker[:length]):
-            return len(text) - length
-    return len(text)
+def _after_call(dialect: ToolDialect) -> dict[str, _Place]:
+    """What may come after a call."""
+    markers: dict[str, _Place] = {}
+    if dialect.again is not None:
+        markers |= {dialect.again: _Place.CALL_NAME, dialect.separator + dialect.again: _Place.CALL_NAME}
+    return markers | ({dialect.end: _Place.OVER} if dialect.end else {})

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from inference_node.protocol import GenerateRequest, TokenEvent, TokenLogprob, TopLogprob
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 from tests.gateway.chat.views import CHAT, LOOKUP, VERDICT, both, events, node_says, put_together
 from tests.gateway.twins import Event, NodeTwin, chat, gateway_with, says, strict
 
@@ -160,13 +160,13 @@ async def test_log_probabilities_are_told_whole_and_streamed(tmp_path: Path) -> 
 
 
 async def test_where_answers_are_held_back_nothing_is_sent_that_was_not_judged(tmp_path: Path) -> None:
-    bad = node_says(call_text("lookup", '{"id":"x"}', is_custom=False))
+    bad = node_says(HERMES.call_text("lookup", '{"id":"x"}', is_custom=False))
     async with gateway_with(tmp_path, node=bad, serving_policy=HOLDING) as world:
         body = strict(VERDICT, tools=[LOOKUP], reasoning_effort="low", stream=True)
         chunks = events(await world.client.post(CHAT, json=body))
         assert put_together([chunk for chunk in chunks if "choices" in chunk])[0]["tool_calls"] == []
         assert chunks[-1]["error"]["code"] == "output_failed_validation"
-    good = node_says("<think>plan</think>" + call_text("lookup", '{"id":7}', is_custom=False))
+    good = node_says("<think>plan</think>" + HERMES.call_text("lookup", '{"id":7}', is_custom=False))
     _, choice, _ = await both(
         tmp_path, good, strict(VERDICT, tools=[LOOKUP], reasoning_effort="low"), serving_policy=HOLDING
     )

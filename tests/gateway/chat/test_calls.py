@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 from tests.gateway.chat.views import CHAT, LOOKUP, VERDICT, both, events, node_says
 from tests.gateway.twins import chat, gateway_with, strict
 
@@ -14,7 +14,7 @@ SQL = {"type": "custom", "custom": {"name": "sql"}}
 
 
 async def test_a_call_is_a_complete_answer(tmp_path: Path) -> None:
-    node = node_says(call_text("lookup", '{"id":7}', is_custom=False) + "\n" + call_text("sql", "a b", is_custom=True))
+    node = node_says(HERMES.call_text("lookup", '{"id":7}', is_custom=False) + "\n" + HERMES.call_text("sql", "a b", is_custom=True))
     answer, choice, _ = await both(tmp_path, node, strict(VERDICT, tools=[LOOKUP, SQL]))
     assert choice["finish_reason"] == "tool_calls"
     assert choice["message"]["content"] is None
@@ -42,7 +42,7 @@ async def test_an_answer_in_words_beside_tools_is_the_contracts(tmp_path: Path) 
 
 async def test_words_before_a_call_are_content_and_markup_is_not(tmp_path: Path) -> None:
     """markers-split-across-deltas, at every size of delta."""
-    text = "I'll check.\n" + call_text("lookup", '{"id":1}', is_custom=False)
+    text = "I'll check.\n" + HERMES.call_text("lookup", '{"id":1}', is_custom=False)
     for size in (1, 2, 7, 100):
         _, choice, chunks = await both(tmp_path, node_says(text, size=size), chat(tools=[LOOKUP]))
         assert choice["message"]["content"] == "I'll check."
@@ -70,7 +70,7 @@ async def test_a_call_that_is_cut_is_truncated_in_both_views(tmp_path: Path) -> 
 )
 async def test_arguments_that_break_the_tools_schema_are_no_call(tmp_path: Path, arguments: str, pointer: str) -> None:
     """bad-arguments-become-empty: whatever the node says, the judge has the last word."""
-    node = node_says(call_text("lookup", arguments, is_custom=False))
+    node = node_says(HERMES.call_text("lookup", arguments, is_custom=False))
     async with gateway_with(tmp_path, node=node) as world:
         response = await world.client.post(CHAT, json=chat(tools=[LOOKUP]))
         streamed = events(await world.client.post(CHAT, json=chat(tools=[LOOKUP], stream=True)))
@@ -90,8 +90,8 @@ async def test_arguments_that_break_the_tools_schema_are_no_call(tmp_path: Path,
     [
         '<tool_call>\n{"name": "lookup", "arguments": {"id":',
         '<tool_call>\n{"name": "rm", "arguments": {}}\n</tool_call>',
-        call_text("lookup", '{"id":1}', is_custom=False)[:-1],
-        call_text("lookup", '{"id":1}', is_custom=False) + " and more",
+        HERMES.call_text("lookup", '{"id":1}', is_custom=False)[:-1],
+        HERMES.call_text("lookup", '{"id":1}', is_custom=False) + " and more",
     ],
 )
 async def test_text_outside_of_the_grammar_is_never_complete(tmp_path: Path, text: str) -> None:
@@ -120,7 +120,7 @@ async def test_a_fault_in_a_tool_is_told_by_its_place(tmp_path: Path) -> None:
 async def test_the_model_is_told_of_arguments_as_an_object_whatever_the_schema_leaves_open(tmp_path: Path) -> None:
     open_ones: list[Any] = [True, {}]
     tools = [{"type": "function", "function": {"name": "any", "parameters": each}} for each in open_ones]
-    node = node_says(call_text("any", '{"a":[]}', is_custom=False))
+    node = node_says(HERMES.call_text("any", '{"a":[]}', is_custom=False))
     async with gateway_with(tmp_path, node=node) as world:
         for tool in tools:
             response = await world.client.post(CHAT, json=chat(tools=[tool]))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from compiler_pool.protocol import CompileOutcome, CompileRequest, ReportEntryWire
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 from tests.gateway.contracts.world import INVOICE, registry
 from tests.gateway.twins import NodeTwin, PoolTwin, chat, compiled, gateway_with, says
 
@@ -54,7 +54,7 @@ async def test_one_strict_tool_among_others_leaves_nothing_to_the_validator(tmp_
 async def test_what_a_tool_that_is_not_strict_leaves_to_the_validator_is_validated(tmp_path: Path) -> None:
     body = chat(tools=[tool("loose", strict=False), tool("firm", strict=True)])
     calls = iter(['{"a":1}', '{"a":"x"}'])
-    node = NodeTwin(script=lambda _: says(call_text("loose", next(calls), is_custom=False)))
+    node = NodeTwin(script=lambda _: says(HERMES.call_text("loose", next(calls), is_custom=False)))
     async with gateway_with(tmp_path, pool=leaves_to_the_validator("loose"), node=node) as world:
         good = await world.client.post(CHAT, json=body)
         bad = await world.client.post(CHAT, json=body)
@@ -73,7 +73,7 @@ async def test_all_strict_is_compiled_strictly(tmp_path: Path) -> None:
 
 
 async def test_a_registered_contract_can_stand_beside_tools(tmp_path: Path) -> None:
-    texts = iter(['{"id":"a"}', call_text("loose", '{"a":1}', is_custom=False), '{"id":7}'])
+    texts = iter(['{"id":"a"}', HERMES.call_text("loose", '{"a":1}', is_custom=False), '{"id":7}'])
     node, pool = NodeTwin(script=lambda _: says(next(texts))), PoolTwin()
     async with registry(tmp_path, node=node, pool=pool) as here:
         registered = await here.register(schema=INVOICE)
@@ -92,7 +92,7 @@ async def test_a_registered_contract_can_stand_beside_tools(tmp_path: Path) -> N
 
 async def test_a_call_that_had_to_be_made_is_under_the_contracts_name_too(tmp_path: Path) -> None:
     """A contract's rules cannot be shaken off by asking for a call."""
-    node = NodeTwin(script=lambda _: says(call_text("loose", '{"a":1}', is_custom=False)))
+    node = NodeTwin(script=lambda _: says(HERMES.call_text("loose", '{"a":1}', is_custom=False)))
     async with registry(tmp_path, node=node) as here:
         await here.register(schema=INVOICE)
         await here.promote(1)

@@ -12,7 +12,7 @@ from gateway.answer import Answer, AnswerInParts, AnswerPart, Call, CallPart, Re
 from gateway.composition.shape import Shape, Thought, Words
 from gateway.composition.splitter import Splitter
 from inference_node.protocol import TokenLogprob
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 
 TOOLS = {"lookup": False, "look": False, "sql": True}
 FREE = Shape(words=Words.FREE, customs=TOOLS)
@@ -38,8 +38,8 @@ def whole(shape: Shape, text: str, *, is_cut: bool = False) -> Answer:
     return answer
 
 
-LOOKUP = call_text("lookup", '{"id":7}', is_custom=False)
-SQL = call_text("sql", "select '</tool' \\ud83d", is_custom=True)
+LOOKUP = HERMES.call_text("lookup", '{"id":7}', is_custom=False)
+SQL = HERMES.call_text("sql", "select '</tool' \\ud83d", is_custom=True)
 DONE = (
     (FREE, "Hello.", Answer(content="Hello.")),
     (FREE, "", Answer(content="")),
@@ -74,7 +74,7 @@ DONE = (
     (EITHER, '{"steps":["I can\'t help"]}', Answer(content='{"steps":["I can\'t help"]}')),
     (
         CALLS,
-        call_text("look", '{"a":{"}":"\\"}{"},"b":[[]]}', is_custom=False),
+        HERMES.call_text("look", '{"a":{"}":"\\"}{"},"b":[[]]}', is_custom=False),
         Answer(
             content=None,
             calls=(Call(call_id="call_1", name="look", is_custom=False, text='{"a":{"}":"\\"}{"},"b":[[]]}'),),
@@ -97,7 +97,7 @@ DONE = (
     ),
     (
         Shape(words=Words.FREE, customs={"sql": True, "look": False}, open_ended=frozenset({"sql"})),
-        "So:\n" + call_text("look", "{}", is_custom=False) + '<tool_call>\n{"name": "sql"}\na</tool_call>\n',
+        "So:\n" + HERMES.call_text("look", "{}", is_custom=False) + '<tool_call>\n{"name": "sql"}\na</tool_call>\n',
         Answer(
             content="So:",
             calls=(
@@ -166,7 +166,7 @@ def test_a_text_that_is_cut_gives_out_what_was_said_and_no_markup(shape: Shape, 
         (CALLS, ""),
         (CALLS, f"{LOOKUP} and more"),
         (CALLS, LOOKUP[:-1]),
-        (CALLS, call_text("unknown", "{}", is_custom=False)),
+        (CALLS, HERMES.call_text("unknown", "{}", is_custom=False)),
         (EITHER, "<refusal>I can't.</refusal> but"),
         (EITHER, "<refusal>I can't."),
         (EITHER, "<think>never ends"),
@@ -260,7 +260,7 @@ CALLED = st.tuples(st.sampled_from(["lookup", "look"]), ARGUMENTS) | st.tuples(s
 def test_words_and_calls_come_back_as_they_were_written(
     words: str, calls: list[tuple[str, str]], cuts: list[int]
 ) -> None:
-    text = words + "\n".join(call_text(name, said, is_custom=TOOLS[name]) for name, said in calls)
+    text = words + "\n".join(HERMES.call_text(name, said, is_custom=TOOLS[name]) for name, said in calls)
     places = sorted({0, *(cut for cut in cuts if cut < len(text)), len(text)})
     answer, _, is_closed = read(FREE, [text[start:end] for start, end in itertools.pairwise(places)] or [text])
     assert is_closed

@@ -11,6 +11,8 @@ from gateway.intake import ContractIntake
 from gateway.intent import CustomTool, FunctionTool, InlineContract, Tool, Toolbox, ToolMode
 from gateway.outcome import TakenContract
 from gateway.stages import StageClock
+from inference_node.tool_dialects.dialect import ToolDialect
+from inference_node.tool_dialects.hermes import NEUTRAL
 from policy.entitlement import Entitlements
 from policy.roles import Role
 from registry.contract import ContractKind, JsonValue
@@ -69,22 +71,24 @@ async def taken(schema: JsonValue, kind: ContractKind = ContractKind.JSON_SCHEMA
     return await intake().take(sent, CALLER, StageClock())
 
 
-async def composed(answer: TakenContract | None, box: Toolbox | None, **allowed: bool) -> Composition:
-    return await Composer(intake(), CALLER, StageClock()).compose(answer, box, Allowed(**allowed))
+async def composed(
+    answer: TakenContract | None, box: Toolbox | None, *, dialect: ToolDialect = NEUTRAL, **allowed: bool
+) -> Composition:
+    return await Composer(intake(), CALLER, StageClock(), dialect).compose(answer, box, Allowed(**allowed))
 
 
 class World:
     """A composition with the engine and the judge of what it enforces."""
 
     def __init__(self, composition: Composition) -> None:
-        self._shape = composition.shape
+        self.shape = composition.shape
         assert composition.taken is not None
         self._generation = Generation(composition.taken.contract.kind.value, composition.taken.contract.schema)
 
     def allows(self, text: str) -> bool:
         """Whether engine, judge and splitter take the text as a whole; they have to agree."""
         generated, judged = self._generation.generates(text), self._generation.judges(text)
-        splitter = Splitter(self._shape)
+        splitter = Splitter(self.shape)
         splitter.feed(text)
         splitter.end(is_cut=False)
         assert generated == judged, text

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from inference_node.protocol import StopCause
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 from tests.gateway.field_cases.cases import field_case
 from tests.gateway.twins import MODEL, NodeTwin, World, gateway_with, says
 
@@ -142,8 +142,8 @@ async def test_tools_with_response_format(tmp_path: Path, api: Api) -> None:
     async with gateway_with(tmp_path, node=node) as world:
         words, call = case["valid"]
         arguments = call["tool_calls"][0]["arguments"]
-        called = call_text("lookup", arguments, is_custom=False)
-        empty = call_text("lookup", case["invalid"][0]["tool_calls"][0]["arguments"], is_custom=False)
+        called = HERMES.call_text("lookup", arguments, is_custom=False)
+        empty = HERMES.call_text("lookup", case["invalid"][0]["tool_calls"][0]["arguments"], is_custom=False)
         choices: list[dict[str, Any]] = [{}, {"tool_choice": "none"}]
         for more in choices:
             answer = await said(world, words["content"], **more)
@@ -157,7 +157,7 @@ async def test_tools_with_response_format(tmp_path: Path, api: Api) -> None:
         wrong = [
             await said(world, empty),
             await said(world, case["invalid"][2]["content"]),
-            await said(world, call_text("json_tool_call", "{}", is_custom=False)),
+            await said(world, HERMES.call_text("json_tool_call", "{}", is_custom=False)),
             await said(world, called, tool_choice="none"),
             await said(world, words["content"], tool_choice="required"),
             await said(world, words["content"], tool_choice=named),
@@ -228,16 +228,16 @@ async def test_bad_arguments_become_empty(tmp_path: Path, api: Api) -> None:
     fields = offering(api, case["input"]["tool"])
     good, cut = (valid["arguments"] for valid in case["valid"])
     async with gateway_with(tmp_path, node=(node := NodeTwin())) as world:
-        node.script = speaking(call_text("rm", good, is_custom=False)).script
+        node.script = speaking(HERMES.call_text("rm", good, is_custom=False)).script
         complete = await ask(world, api, **fields)
-        unfinished = call_text("rm", good, is_custom=False).partition(good)[0] + cut
+        unfinished = HERMES.call_text("rm", good, is_custom=False).partition(good)[0] + cut
         node.script = speaking(unfinished, end="max_tokens", accepting=False).script
         truncated = await ask(world, api, **fields)
         node.script = speaking(unfinished, end="end_of_sequence", accepting=False).script
         failed = await ask(world, api, **fields)
         wrong = []
         for arguments in (case["invalid"][0]["arguments"], case["invalid"][2]["arguments"], cut):
-            node.script = speaking(call_text("rm", arguments, is_custom=False)).script
+            node.script = speaking(HERMES.call_text("rm", arguments, is_custom=False)).script
             wrong.append(await ask(world, api, **fields))
     assert (complete.headers["x-schemagate-completion"], parts(api, complete.json())[2]) == ("complete", [("rm", good)])
     assert truncated.headers["x-schemagate-completion"] == "truncated"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 from tests.gateway.field_cases.cases import field_case
 from tests.gateway.twins import NodeTwin, PoolTwin, chat, gateway_with, says, strict, until
 
@@ -53,7 +53,7 @@ async def test_tool_without_parameters(tmp_path: Path) -> None:
     async with gateway_with(tmp_path, node=(node := NodeTwin())) as world:
         found = {}
         for name, arguments in (("now", "{}"), ("plain", "{}"), ("get", '{"id":1}'), ("now", '{"a":1}'), ("get", "{}")):
-            text = call_text(name, arguments, is_custom=False)
+            text = HERMES.call_text(name, arguments, is_custom=False)
             node.script = NodeTwin(script=lambda _: says(text)).script  # noqa: B023 - used within
             answer = await world.client.post(CHAT, json=chat(tools=tools))
             found[name, arguments] = answer.headers["x-schemagate-completion"]

@@ -10,7 +10,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 from tests.gateway.backends.world import UPSTREAM
 from tests.gateway.openai_stub import OpenAIStub
 from tests.gateway.openai_stub import says as upstream_says
@@ -19,8 +19,8 @@ from tests.gateway.twins import MODEL, NodeTwin, says
 
 T = TypeVar("T")
 MESSAGES: Any = [{"role": "user", "content": "hi"}]
-LOOKUPS = [call_text("Lookup", f'{{"id":{number}}}', is_custom=False) for number in (1, 2)]
-SHELL = call_text("shell", "ls 'ä' | wc", is_custom=True)
+LOOKUPS = [HERMES.call_text("Lookup", f'{{"id":{number}}}', is_custom=False) for number in (1, 2)]
+SHELL = HERMES.call_text("shell", "ls 'ä' | wc", is_custom=True)
 DECLINED = "I can't help with that."
 
 

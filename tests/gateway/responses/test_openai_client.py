@@ -13,7 +13,7 @@ from openai.types.responses import FunctionToolParam, ResponseInputParam, ToolPa
 from pydantic import BaseModel
 
 from inference_node.protocol import GenerateRequest
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 from tests.gateway.serving import served_gateway
 from tests.gateway.twins import MODEL, Broken, Event, NodeTwin, says, until
 
@@ -56,7 +56,7 @@ def calls(request: GenerateRequest) -> list[Event]:
     """Asks for the weather, and answers in words when it has been told."""
     if request.messages[-1].role == "tool":
         return says("It is ", request.messages[-1].content, end="end_of_sequence")
-    return says(call_text("weather", '{"city":"Oslo"}', is_custom=False), end="end_of_sequence")
+    return says(HERMES.call_text("weather", '{"city":"Oslo"}', is_custom=False), end="end_of_sequence")
 
 
 def words(*texts: str) -> NodeTwin:
@@ -166,7 +166,7 @@ async def test_a_streamed_call_is_put_together_by_the_client(tmp_path: Path) -> 
 
 
 async def test_a_custom_tool_is_called(tmp_path: Path) -> None:
-    text = call_text("run", "ls -l", is_custom=True)
+    text = HERMES.call_text("run", "ls -l", is_custom=True)
     async with client(tmp_path, NodeTwin(script=lambda _: says(text))) as api:
         answer = await api.responses.create(
             model=MODEL, input="list", tools=[SHELL], tool_choice={"type": "custom", "name": "run"}

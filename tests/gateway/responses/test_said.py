@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from inference_node.protocol import GenerateRequest, TokenEvent, TokenLogprob, TopLogprob
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 from tests.gateway.responses.asking import CUSTOM, FORMAT, FUNCTION, URL, body, names, steady, streamed
 from tests.gateway.twins import Event, NodeTwin, gateway_with, says
 
 
 async def test_a_function_is_called(tmp_path: Path) -> None:
-    text = call_text("weather", '{"city":"Oslo"}', is_custom=False)
+    text = HERMES.call_text("weather", '{"city":"Oslo"}', is_custom=False)
     node = NodeTwin(script=lambda _: says(text[:20], text[20:48], text[48:]))
     async with gateway_with(tmp_path, node=node) as world:
         events = await streamed(world, tools=[FUNCTION], tool_choice="required")
@@ -43,7 +43,7 @@ async def test_a_function_is_called(tmp_path: Path) -> None:
 
 
 async def test_a_custom_tool_is_called_after_free_words(tmp_path: Path) -> None:
-    text = "Let me see. " + call_text("run", "ls -l", is_custom=True)
+    text = "Let me see. " + HERMES.call_text("run", "ls -l", is_custom=True)
     node = NodeTwin(script=lambda _: says(text, end="end_of_sequence"))
     async with gateway_with(tmp_path, node=node) as world:
         events = await streamed(world, tools=[FUNCTION, CUSTOM])
@@ -56,7 +56,7 @@ async def test_a_custom_tool_is_called_after_free_words(tmp_path: Path) -> None:
 
 
 async def test_several_calls_are_items_of_their_own(tmp_path: Path) -> None:
-    text = "\n".join(call_text("weather", f'{{"n":{number}}}', is_custom=False) for number in (1, 2))
+    text = "\n".join(HERMES.call_text("weather", f'{{"n":{number}}}', is_custom=False) for number in (1, 2))
     node = NodeTwin(script=lambda _: says(text, end="end_of_sequence"))
     async with gateway_with(tmp_path, node=node) as world:
         events = await streamed(world, tools=[FUNCTION], tool_choice="required")
@@ -128,7 +128,7 @@ async def test_a_thought_is_an_item_of_its_own_and_counted(tmp_path: Path) -> No
 
 async def test_what_was_said_is_taken_back_as_input_as_it_came(tmp_path: Path) -> None:
     words = "<think>hm</think>Let me see. "
-    text = words + call_text("weather", '{"n":1}', is_custom=False) + call_text("run", "ls", is_custom=True)
+    text = words + HERMES.call_text("weather", '{"n":1}', is_custom=False) + HERMES.call_text("run", "ls", is_custom=True)
     node = NodeTwin(script=lambda _: says(text, end="end_of_sequence"))
     asked = {"tools": [FUNCTION, CUSTOM], "reasoning": {"effort": "low"}}
     async with gateway_with(tmp_path, node=node) as world:

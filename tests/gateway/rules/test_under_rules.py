@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from inference_node.tool_markup import call_text
+from inference_node.tool_dialects.hermes import HERMES
 from tests.gateway.contracts.world import error_of
 from tests.gateway.rules.ruled import ADDS_UP, CHAT, INVOICE, RIGHT, RULES, WRONG, ask, results, under
 from tests.gateway.twins import NodeTwin, chat, says, strict
@@ -159,7 +159,7 @@ async def test_rules_look_at_each_call_of_a_tool(
         "cel": "call.name != 'pay' || call.arguments.amount <= 100",
         "message": "more than 100 needs another role",
     }
-    text = call_text("pay", f'{{"amount":{amount}}}', is_custom=False)
+    text = HERMES.call_text("pay", f'{{"amount":{amount}}}', is_custom=False)
     async with under(tmp_path, {"semantic": [ADDS_UP], "authorisation": [limit]}, text) as world:
         body = chat(tools=[PAY], tool_choice="required", stream=stream)
         answered = await world.client.post(CHAT, json=body)

@@ -1,0 +1,1 @@
+"""How models spell calls of tools: one spelling for the prompt, the grammar, and whoever reads calls back."""
