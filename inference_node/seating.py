@@ -127,17 +127,17 @@ class Seating:
         """Blocks for all of its tokens, those of its prompt that are there already among them."""
         sequence = candidate.sequence
         request, restored = sequence.request, sequence.request.restored
-        keys_values = None if restored is None or sequence.is_preempted else restored.keys_values
+        kept = None if restored is None or sequence.is_preempted else restored.keys_values
         # What is written must be nobody else's: a restored sequence shares no block that it did not compute.
-        has_own = keys_values is not None and keys_values.shape[1] > 0
+        has_own = kept is not None and kept.num_tokens > 0
         table = BlockTable() if has_own else self.pool.match(request.prompt_ids, salt=request.prefix_salt)
         if not self.pool.grow(table, len(sequence.token_ids)):
             self.pool.release(table)
             return False
         candidate.table = table
-        if has_own and keys_values is not None:
-            self._runner.write_keys_values(table.blocks, keys_values)
-            sequence.num_computed = keys_values.shape[1]
+        if has_own and kept is not None:
+            self._runner.write_keys_values(table.blocks, kept.take())
+            sequence.num_computed = kept.num_tokens
         else:
             sequence.num_computed = table.num_matched_tokens
             sequence.tally.reused(sequence.num_computed)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 
@@ -17,6 +18,25 @@ class SavedCounters:
     drafted_tokens: int = 0
     accepted_draft_tokens: int = 0
     num_preemptions: int = 0
+
+
+class KeptKeysValues:
+    """Keys and values of a sequence's first tokens, on the CPU, [layers, tokens, keys | values], to be written once.
+
+    Never of the last token, whose logits are needed, and in a prompt of whole blocks only. No tokens: all are computed
+    again.
+    """
+
+    __slots__ = ("_keys_values", "num_tokens")
+
+    def __init__(self, keys_values: torch.Tensor) -> None:
+        self.num_tokens: Final[int] = keys_values.shape[1]
+        self._keys_values = keys_values
+
+    def take(self) -> torch.Tensor:
+        """The numbers; nobody here holds them any longer, for they can be as large as a context."""
+        taken, self._keys_values = self._keys_values, self._keys_values[:, :0].clone()
+        return taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +59,4 @@ class RestoredState:
     unsent_logprobs: Sequence[tuple[int, TokenLogprob]]
     """Of the tokens not yet sent, where they were asked for, each with the byte of the text where its token begins."""
     counters: SavedCounters
-    keys_values: torch.Tensor
-    """Of the first tokens of prompt and answer, on the CPU, [layers, tokens, keys | values]: never of the last token,
-    whose logits are needed, and in a prompt of whole blocks only. No tokens: all are computed again."""
-
-    @property
-    def num_computed(self) -> int:
-        """Tokens whose keys and values need not be computed."""
-        return self.keys_values.shape[1]
+    keys_values: KeptKeysValues

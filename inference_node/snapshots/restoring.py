@@ -9,7 +9,7 @@ from inference_node.sequence import DecodingSequence
 from inference_node.slices import BLOCK_TOKENS
 from inference_node.snapshots.blob import Snapshot
 from inference_node.snapshots.protocol import IncludedKeysValues, SavedModel, SnapshotHeader
-from inference_node.snapshots.restored_state import RestoredState
+from inference_node.snapshots.restored_state import KeptKeysValues, RestoredState
 
 _COMPARED: Final = {
     "tokenizer_digest": "snapshot_tokenizer_mismatch",
@@ -51,7 +51,7 @@ def restored_state(snapshot: Snapshot, config: ModelConfig, *, vocabulary_size: 
         num_sent_tokens=header.num_sent_tokens,
         unsent_logprobs=tuple((saved.begins_at, saved.logprob) for saved in header.unsent_logprobs),
         counters=header.counters,
-        keys_values=keys_values,
+        keys_values=KeptKeysValues(keys_values),
     )
 
 
