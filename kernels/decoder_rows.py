@@ -6,7 +6,6 @@ None waits for the device, so all can be captured in a graph.
 """
 
 from dataclasses import dataclass
-from types import ModuleType
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
@@ -44,20 +43,20 @@ def add_and_normalise(
     hidden: torch.Tensor, change: torch.Tensor | None, weight: torch.Tensor, epsilon: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """`hidden + change` and its root-mean-square norm times `weight`, both [rows, width]."""
-    module = _triton(hidden.device)
-    if module is not None:
-        result: tuple[torch.Tensor, torch.Tensor] = module.add_and_normalise(hidden, change, weight, epsilon)
-        return result
+    if hidden.is_cuda:
+        from kernels.decoder_rows_kernels import add_and_normalise_by_kernel
+
+        return add_and_normalise_by_kernel(hidden, change, weight, epsilon)
     total = hidden if change is None else hidden + change
     return total, _normalised(total, weight, epsilon)
 
 
 def gate(gate_up: torch.Tensor) -> torch.Tensor:
     """[rows, gate | up] to silu(gate) x up, [rows, width]."""
-    module = _triton(gate_up.device)
-    if module is not None:
-        gated: torch.Tensor = module.gate(gate_up)
-        return gated
+    if gate_up.is_cuda:
+        from kernels.decoder_rows_kernels import gate_by_kernel
+
+        return gate_by_kernel(gate_up)
     gates, up = gate_up.float().chunk(2, dim=-1)
     return (F.silu(gates) * up).to(gate_up.dtype)
 
@@ -77,12 +76,12 @@ def rotate_and_store(
     `qkv` is [rows, queries | keys | values], `keys_values` a layer of the cache, [cache rows, keys | values]. Fillers
     store nothing, and what is returned for them means nothing.
     """
-    module = _triton(qkv.device)
-    if module is not None:
-        queries: torch.Tensor = module.rotate_and_store(
+    if qkv.is_cuda:
+        from kernels.decoder_rows_kernels import rotate_and_store_by_kernel
+
+        return rotate_and_store_by_kernel(
             qkv, keys_values, rows, shape=shape, rotation=rotation, norms=norms, block_tokens=block_tokens
         )
-        return queries
     positions = rows.positions.long().clamp(min=0)
     heads = qkv.view(len(qkv), shape.num_heads + 2 * shape.num_kv_heads, shape.size)
     split = [shape.num_heads, shape.num_kv_heads, shape.num_kv_heads]
@@ -108,12 +107,3 @@ def _rotated(heads: torch.Tensor, rotation: Rotation, positions: torch.Tensor) -
     swapped = wide.roll(heads.shape[-1] // 2, dims=-1)
     cosine, sine = rotation.cosine[positions].unsqueeze(1), rotation.sine[positions].unsqueeze(1)
     return (wide * cosine + swapped * sine).to(heads.dtype)
-
-
-def _triton(device: torch.device) -> ModuleType | None:
-    """The Triton kernels where they run: on a GPU, or anywhere under Triton's interpreter."""
-    try:
-        from kernels import decoder_rows_kernels
-    except ImportError:
-        return None
-    return decoder_rows_kernels if device.type == "cuda" or decoder_rows_kernels.is_interpreted() else None

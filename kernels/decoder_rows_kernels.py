@@ -11,12 +11,7 @@ _GATE_COLUMNS = 1024
 """Columns of one program; short rows are many programs, or a step of one row would keep one multiprocessor busy."""
 
 
-def is_interpreted() -> bool:
-    """Whether kernels run in Triton's interpreter, on tensors of any device."""
-    return not isinstance(_add_and_normalise, triton.runtime.JITFunction)
-
-
-def add_and_normalise(
+def add_and_normalise_by_kernel(
     hidden: torch.Tensor, change: torch.Tensor | None, weight: torch.Tensor, epsilon: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """See `decoder_rows.add_and_normalise`."""
@@ -39,7 +34,7 @@ def add_and_normalise(
     return total, normalised
 
 
-def gate(gate_up: torch.Tensor) -> torch.Tensor:
+def gate_by_kernel(gate_up: torch.Tensor) -> torch.Tensor:
     """See `decoder_rows.gate`."""
     num_rows, double = gate_up.shape
     gated = gate_up.new_empty((num_rows, double // 2))
@@ -49,7 +44,7 @@ def gate(gate_up: torch.Tensor) -> torch.Tensor:
     return gated
 
 
-def rotate_and_store(
+def rotate_and_store_by_kernel(
     qkv: torch.Tensor,
     keys_values: torch.Tensor,
     rows: PagedRows,

@@ -10,15 +10,12 @@ torch, which is also what tests hold the kernels to.
 
 import math
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import torch
 
 SPLIT_KEYS: Final = 128
 """Keys of a split. A part of the function: another size adds in another order."""
-
-_MAX_SCRATCH_FLOATS: Final = 1 << 25
-"""128 MiB of partial results at a time; more rows are attended in several launches, which no row notices."""
 
 
 class PagedAttentionError(ValueError):
@@ -65,32 +62,25 @@ def paged_attention(
         PagedAttentionError: shapes, types or devices do not fit.
     """
     _check(queries, keys_values, rows, num_kv_heads, rows_per_tile)
-    num_rows, num_heads, size = queries.shape
-    kernel = _kernel(queries.device)
-    if kernel is None:
+    if not queries.is_cuda:
         return attend_by_definition(queries, keys_values, rows, num_kv_heads=num_kv_heads, block_tokens=block_tokens)
-    attended = queries.new_empty((num_rows, num_heads * size))
-    num_splits = -(-max_tokens // SPLIT_KEYS)
-    rows_at_once = max(1, _MAX_SCRATCH_FLOATS // (num_heads * num_splits * (size + 2) * rows_per_tile)) * rows_per_tile
-    for start in range(0, num_rows, rows_at_once):
-        end = min(num_rows, start + rows_at_once)
-        kernel(
-            queries[start:end],
-            keys_values,
-            rows.part(start, end),
-            attended[start:end],
-            num_kv_heads=num_kv_heads,
-            block_tokens=block_tokens,
-            num_splits=num_splits,
-            rows_per_tile=rows_per_tile,
-        )
-    return attended
+    from kernels.paged_attention_kernels import attend_by_kernel
+
+    return attend_by_kernel(
+        queries,
+        keys_values,
+        rows,
+        num_kv_heads=num_kv_heads,
+        block_tokens=block_tokens,
+        max_tokens=max_tokens,
+        rows_per_tile=rows_per_tile,
+    )
 
 
 def attend_by_definition(
     queries: torch.Tensor, keys_values: torch.Tensor, rows: PagedRows, *, num_kv_heads: int, block_tokens: int
 ) -> torch.Tensor:
-    """The same function row by row in torch, in float32 or wider: for tests, and for devices without Triton."""
+    """The same function row by row in torch, in float32 or wider, for arguments that were checked."""
     num_rows, num_heads, size = queries.shape
     wide = torch.promote_types(queries.dtype, torch.float32)
     attended = queries.new_zeros((num_rows, num_heads, size))
@@ -105,32 +95,6 @@ def attend_by_definition(
         weights = ((grouped * keys).sum(-1, keepdim=True) / math.sqrt(size)).softmax(0)
         attended[row] = (weights * values).sum(0).view(num_heads, size).to(queries.dtype)
     return attended.view(num_rows, num_heads * size)
-
-
-class _Kernel(Protocol):
-    def __call__(
-        self,
-        queries: torch.Tensor,
-        keys_values: torch.Tensor,
-        rows: PagedRows,
-        attended: torch.Tensor,
-        *,
-        num_kv_heads: int,
-        block_tokens: int,
-        num_splits: int,
-        rows_per_tile: int,
-    ) -> None: ...
-
-
-def _kernel(device: torch.device) -> _Kernel | None:
-    """The Triton kernels where they run: on a GPU, or anywhere under Triton's interpreter."""
-    try:
-        from kernels import paged_attention_kernels
-    except ImportError:
-        return None
-    if device.type == "cuda" or paged_attention_kernels.is_interpreted():
-        return paged_attention_kernels.attend
-    return None
 
 
 def _check(

@@ -13,19 +13,48 @@ _SPLITS_AT_ONCE: Final = tl.constexpr(8)
 """Splits that are added as one tree before they join what came before."""
 _LEAST_DOT_SIDE: Final = 16
 """The least rows and columns of a product on the matrix units."""
+_MOST_DOT_ROWS: Final = 128
+"""More would not stay in registers; a tile of rows is halved until it fits."""
+_MAX_SCRATCH_FLOATS: Final = 1 << 25
+"""128 MiB of partial results at a time; more rows are attended in several launches, which no row notices."""
 ATTENTION_WARPS: Final = 4
-"""Of a program that attends."""
+"""Of a program that attends for one row; a large tile has twice as many."""
 _BUSY_PROGRAMS: Final = 1024
 """About what keeps every multiprocessor of a large GPU busy. More programs for rows that are short are only started
 to leave at once."""
 
 
-def is_interpreted() -> bool:
-    """Whether kernels run in Triton's interpreter, on tensors of any device."""
-    return not isinstance(_attend_splits, triton.runtime.JITFunction)
+def attend_by_kernel(
+    queries: torch.Tensor,
+    keys_values: torch.Tensor,
+    rows: PagedRows,
+    *,
+    num_kv_heads: int,
+    block_tokens: int,
+    max_tokens: int,
+    rows_per_tile: int = 1,
+) -> torch.Tensor:
+    """`paged_attention.paged_attention` for arguments that were checked there."""
+    num_rows, num_heads, size = queries.shape
+    attended = queries.new_empty((num_rows, num_heads * size))
+    num_splits = -(-max_tokens // SPLIT_KEYS)
+    rows_at_once = max(1, _MAX_SCRATCH_FLOATS // (num_heads * num_splits * (size + 2) * rows_per_tile)) * rows_per_tile
+    for start in range(0, num_rows, rows_at_once):
+        end = min(num_rows, start + rows_at_once)
+        _attend(
+            queries[start:end],
+            keys_values,
+            rows.part(start, end),
+            attended[start:end],
+            num_kv_heads=num_kv_heads,
+            block_tokens=block_tokens,
+            num_splits=num_splits,
+            rows_per_tile=rows_per_tile,
+        )
+    return attended
 
 
-def attend(
+def _attend(
     queries: torch.Tensor,
     keys_values: torch.Tensor,
     rows: PagedRows,
@@ -36,9 +65,10 @@ def attend(
     num_splits: int,
     rows_per_tile: int,
 ) -> None:
-    """Fill `attended` [rows, heads x size]; the arguments were checked."""
     num_rows, num_heads, size = queries.shape
     group = num_heads // num_kv_heads
+    while rows_per_tile > 1 and rows_per_tile * group > _MOST_DOT_ROWS:
+        rows_per_tile //= 2
     padded_group = max(triton.next_power_of_2(group), -(-_LEAST_DOT_SIDE // rows_per_tile))
     padded_size = max(triton.next_power_of_2(size), _LEAST_DOT_SIDE)
     weighted = queries.new_empty((num_rows, num_heads, num_splits, size), dtype=torch.float32)
@@ -65,7 +95,7 @@ def attend(
         ROWS=rows_per_tile,
         SPLIT=SPLIT_KEYS,
         BLOCK=block_tokens,
-        num_warps=ATTENTION_WARPS,
+        num_warps=ATTENTION_WARPS * (2 if rows_per_tile * padded_group > _MOST_DOT_ROWS // 2 else 1),
     )
     _combine_splits[(num_rows, num_heads)](
         rows.positions,
@@ -136,14 +166,14 @@ def _attend_splits(  # type: ignore[no-untyped-def]  # its arguments are Triton'
         is_loaded = is_key[:, None] & in_size[None, :]
         keys = tl.load(place, mask=is_loaded, other=0.0)
         values = tl.load(place + (NUM_HEADS // GROUP) * SIZE, mask=is_loaded, other=0.0)
-        scores = tl.dot(query, tl.trans(keys), input_precision="ieee") * scale
+        scores = tl.dot(query, tl.trans(keys), input_precision="tf32x3") * scale
         scores = tl.where(key[None, :] <= position[:, None], scores, float("-inf"))
         largest = tl.max(scores, 1)
         # A row of the tile that ends before this split: nothing is subtracted, so that no NaN comes up on the way.
         shift = tl.where(largest == float("-inf"), 0.0, largest)
         weights = tl.exp2(scores - shift[:, None])
         total = tl.sum(weights, 1)
-        mixed = tl.dot(weights.to(values.dtype), values, input_precision="ieee")
+        mixed = tl.dot(weights.to(values.dtype), values, input_precision="tf32x3")
         slot = (row.to(tl.int64) * NUM_HEADS + head) * num_splits + split
         tl.store(extent + slot * 2, largest, mask=is_real)
         tl.store(extent + slot * 2 + 1, total, mask=is_real)
