@@ -30,7 +30,7 @@ from inference_node.engine import TorchEngine
 from inference_node.prepare import prepare_default_model
 from inference_node.sampling import SamplingChoice
 from tests.benchmarks.drafting_cases import KINDS, Case, cases
-from tests.benchmarks.drafting_engine import Answer, Asked, decode, running_engine
+from tests.benchmarks.drafting_engine import Answer, Asked, Decoding, decode, running_engine
 from tests.benchmarks.drafting_sampled import run_sampled
 
 _MAX_PROMPT_TOKENS = 350
@@ -115,7 +115,7 @@ def speed(engine: TorchEngine, found: Sequence[Case], *, batch: int, max_tokens:
         measured = Measured()
         for number in range(num_rounds + 1):
             for has_drafts in (False, True):
-                answers, seconds = decode(engine, asked, batch=batch, drafts=has_drafts)
+                answers, seconds = decode(Decoding.by(engine), asked, batch=batch, drafts=has_drafts)
                 if number:  # the first round warms up
                     measured.add(answers, seconds, has_drafts=has_drafts)
         print(measured.row(kind, batch), flush=True)
@@ -128,8 +128,8 @@ def equality(engine: TorchEngine, found: Sequence[Case], *, max_tokens: int) -> 
     for at, case in enumerate(found):
         choices = (_GREEDY, SamplingChoice(temperature=0.8, top_p=0.95, seed=at))
         asked = [_asked(case, choice, max_tokens) for choice in choices]
-        plain, _ = decode(engine, asked, batch=len(asked), drafts=False)
-        drafted, _ = decode(engine, asked, batch=len(asked), drafts=True)
+        plain, _ = decode(Decoding.by(engine), asked, batch=len(asked), drafts=False)
+        drafted, _ = decode(Decoding.by(engine), asked, batch=len(asked), drafts=True)
         for choice, one, other in zip(choices, plain, drafted, strict=True):
             report = other.ended().decoding
             num_tokens += len(other.token_ids)

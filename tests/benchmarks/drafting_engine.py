@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from time import perf_counter
+from typing import Self
 
 from pydantic import SecretStr
 
 from compiler_pool.frame import KeyRing
+from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.engine import TorchEngine, load_engine
 from inference_node.grammar import Prototype
 from inference_node.metrics import NodeMetrics
@@ -17,6 +19,7 @@ from inference_node.protocol import Finish, GenerateEvent, TokenEvent
 from inference_node.sampling import SamplingChoice
 from inference_node.sequence import DecodingSequence, SequenceRequest
 from inference_node.settings import NodeSettings
+from inference_node.step_loop import StepLoop
 from policy.limits import TENANT
 
 _PATIENCE_SECONDS = 600.0
@@ -57,6 +60,20 @@ class Answer:
         return self.finish
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """A running loop and what its requests need."""
+
+    loop: StepLoop
+    tokenizer: BoundTokenizer
+    context_tokens: int
+
+    @classmethod
+    def by(cls, engine: TorchEngine) -> Self:
+        """The loop of an engine."""
+        return cls(loop=engine.loop, tokenizer=engine.tokenizer, context_tokens=engine.identity.context_tokens)
+
+
 @contextmanager
 def running_engine(
     directory: Path, *, draft: str, dtype: str, max_sequences: int, context_tokens: int, max_drafts: int = 7
@@ -80,7 +97,7 @@ def running_engine(
         assert engine.loop.stop(timeout_seconds=60)
 
 
-def decode(engine: TorchEngine, asked: Sequence[Asked], *, batch: int, drafts: bool) -> tuple[list[Answer], float]:
+def decode(engine: Decoding, asked: Sequence[Asked], *, batch: int, drafts: bool) -> tuple[list[Answer], float]:
     """The answers in order, so many at a time, and the seconds that decoding them took."""
     grammars = {one.grammar for one in asked if one.grammar is not None}
     prototypes = {grammar: Prototype.build(engine.tokenizer, grammar, TENANT.engine) for grammar in sorted(grammars)}
@@ -94,7 +111,7 @@ def decode(engine: TorchEngine, asked: Sequence[Asked], *, batch: int, drafts: b
     return answers, perf_counter() - started
 
 
-def _submitted(engine: TorchEngine, one: Asked, prototypes: dict[str, Prototype], *, drafts: bool) -> Answer:
+def _submitted(engine: Decoding, one: Asked, prototypes: dict[str, Prototype], *, drafts: bool) -> Answer:
     answer = Answer()
     request = SequenceRequest(
         request_id="benchmark",
@@ -105,6 +122,6 @@ def _submitted(engine: TorchEngine, one: Asked, prototypes: dict[str, Prototype]
         matcher=None if one.grammar is None else prototypes[one.grammar].matcher(),
         may_draft=drafts,
     )
-    sequence = DecodingSequence(request, engine.tokenizer, answer, context_tokens=engine.identity.context_tokens)
+    sequence = DecodingSequence(request, engine.tokenizer, answer, context_tokens=engine.context_tokens)
     engine.loop.submit(sequence)
     return answer

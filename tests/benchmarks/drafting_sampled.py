@@ -9,7 +9,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -19,9 +19,14 @@ from typing import Final
 import numpy as np
 
 from cli.conform.corpora import bench_cases
-from compiler_pool.tokenizer import BoundTokenizer
+from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
 from gateway.validation.verdict import Invalid, Unjudged, Valid
-from inference_node.engine import TorchEngine
+from inference_node.block_pool import BlockPool
+from inference_node.decoder import Decoder
+from inference_node.drafting.draft_model import DraftModel
+from inference_node.drafting.guarded import GuardedDrafts
+from inference_node.drafting.prompt_lookup import PromptLookup
+from inference_node.drafting.source import DraftSource
 from inference_node.grammar import Prototype
 from inference_node.sampling import SamplingChoice
 from kernels.bitmask import bitmask_words
@@ -29,16 +34,18 @@ from policy.limits import TENANT
 from policy.text_bounds import TextBounds
 from registry.text import canonical_json
 from tests.benchmarks.drafting_cases import Contract, compiled
-from tests.benchmarks.drafting_engine import Answer, Asked, decode, running_engine
+from tests.benchmarks.drafting_engine import Answer, Asked, Decoding, decode
 from tests.differential.schemas import drawn_schema
-from tests.inference_node.model_worlds import tiny_config, write_model
+from tests.inference_node.model_worlds import load_decoder, tiny_config, write_model
+from tests.inference_node.worlds import on_cpu, running_loop
 
-_BOUNDS: Final = TextBounds(max_digits=8, max_string_length=24, max_items=4, max_depth=4, max_undeclared=0)
-"""Short, so that many objects are finished."""
+_BOUNDS: Final = TextBounds(max_digits=12, max_string_length=40, max_items=6, max_depth=5, max_undeclared=0)
+"""Short, so that nearly all objects are finished."""
 
 _MAX_TOKENS: Final = 256
 _CONTEXT_TOKENS: Final = 512
-_SEQUENCES: Final = 8
+_NUM_BLOCKS: Final = 512
+_SEQUENCES: Final = 16
 """Of one contract at a time, each with its own seed and choice."""
 
 _REPEATED_NAME: Final = "duplicate_name"
@@ -60,16 +67,11 @@ def run_sampled(directory: Path, *, num_tokens: int, seconds: float, state: Path
     deadline = monotonic() + seconds
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
         model = write_model(Path(scratch) / "random", directory, tiny_config())
-        layer = write_model(Path(scratch) / "random-first-layer", directory, tiny_config(num_hidden_layers=1))
-        engines = [
-            stack.enter_context(
-                running_engine(
-                    model, draft=draft, dtype="float32", max_sequences=_SEQUENCES, context_tokens=_CONTEXT_TOKENS
-                )
-            )
-            for draft in ("prompt_lookup", str(layer))
-        ]
-        tokenizer = engines[0].tokenizer
+        first_layer = write_model(Path(scratch) / "first-layer", directory, tiny_config(num_hidden_layers=1))
+        tokenizer = load_tokenizer(model)
+        decoder = load_decoder(model, context_tokens=_CONTEXT_TOKENS)
+        sources = (PromptLookup(row_cost=0.0), _drafting_by(first_layer))
+        engines = [stack.enter_context(_running(decoder, tokenizer, source)) for source in sources]
         for number, schema_text in _schemas(next_number):
             if counts["tokens"] >= num_tokens or monotonic() > deadline:
                 break
@@ -84,18 +86,46 @@ def run_sampled(directory: Path, *, num_tokens: int, seconds: float, state: Path
     return 1 if counts["tokens outside the grammar"] or counts["objects that break their contract"] else 0
 
 
+def _drafting_by(directory: Path) -> DraftModel:
+    """As if its passes cost nothing, so that it drafts whenever drafts are taken at all."""
+    decoder = load_decoder(directory, context_tokens=_CONTEXT_TOKENS)
+    return DraftModel(
+        on_cpu(decoder, num_blocks=_NUM_BLOCKS),
+        BlockPool(_NUM_BLOCKS),
+        name="first layer",
+        context_tokens=_CONTEXT_TOKENS,
+        max_rows=256,
+        row_cost=0.0,
+        pass_cost=0.01,
+        device=decoder.device,
+    )
+
+
+@contextmanager
+def _running(decoder: Decoder, tokenizer: BoundTokenizer, source: DraftSource) -> Iterator[Decoding]:
+    guarded = GuardedDrafts(source, vocabulary_size=tokenizer.vocabulary_size)
+    runner = on_cpu(decoder, num_blocks=_NUM_BLOCKS)
+    with running_loop(
+        runner, tokenizer, max_sequences=_SEQUENCES, num_blocks=_NUM_BLOCKS, max_drafts=7, drafts=guarded
+    ) as loop:
+        yield Decoding(loop=loop, tokenizer=tokenizer, context_tokens=_CONTEXT_TOKENS)
+    assert not guarded.is_off, "the source failed"
+
+
 def _examined(
-    engine: TorchEngine, contract: Contract, number: int, schema_text: str, counts: Counter[str]
+    engine: Decoding, contract: Contract, number: int, schema_text: str, counts: Counter[str]
 ) -> Iterator[Stray]:
     draw = random.Random(number)
+    # Filters make a draw ten times as dear on a CPU, for all rows of a step.
+    has_filters = number % 8 < 2
     asked = [
         Asked(
             prompt_ids=[draw.randrange(1000, 40_000) for _ in range(draw.randint(1, 40))],
             grammar=contract.grammar,
             choice=SamplingChoice(
                 temperature=draw.choice((0.3, 0.7, 1.0, 1.5)),
-                top_p=draw.choice((1.0, 1.0, 0.9)),
-                top_k=draw.choice((0, 0, 50)),
+                top_p=draw.choice((1.0, 0.9)) if has_filters else 1.0,
+                top_k=draw.choice((0, 50)) if has_filters else 0,
                 seed=draw.getrandbits(62),
             ),
             max_tokens=_MAX_TOKENS,
@@ -103,6 +133,8 @@ def _examined(
         for _ in range(_SEQUENCES)
     ]
     answers, _ = decode(engine, asked, batch=_SEQUENCES, drafts=True)
+    # Apart from what decoded: nothing that broke there can hide here.
+    apart = Prototype.build(engine.tokenizer, contract.grammar, TENANT.engine)
     for answer in answers:
         finish = answer.ended()
         counts["sequences"] += 1
@@ -111,7 +143,7 @@ def _examined(
         counts["tokens drafted"] += finish.decoding.drafted_tokens
         counts["tokens drafted and taken"] += finish.decoding.accepted_draft_tokens
         counts[f"ended by {finish.stop_cause}"] += 1
-        outside = _outside(engine.tokenizer, contract.grammar, answer.token_ids)
+        outside = _num_outside(apart, answer.token_ids)
         counts["tokens outside the grammar"] += outside
         if outside:
             yield Stray(schema_text=schema_text, text=answer.text, what=f"{outside} tokens outside the grammar")
@@ -133,10 +165,10 @@ def _judged(contract: Contract, answer: Answer, schema_text: str, counts: Counte
             counts[f"objects unjudged: {reason}"] += 1
 
 
-def _outside(tokenizer: BoundTokenizer, grammar: str, token_ids: Sequence[int]) -> int:
+def _num_outside(prototype: Prototype, token_ids: Sequence[int]) -> int:
     """How many tokens, from the first on that a fresh matcher's mask does not have."""
-    matcher = Prototype.build(tokenizer, grammar, TENANT.engine).matcher()
-    row = np.zeros(bitmask_words(tokenizer.vocabulary_size), dtype=np.int32)
+    matcher = prototype.matcher()
+    row = np.zeros(bitmask_words(prototype.tokenizer.vocabulary_size), dtype=np.int32)
     for at, token_id in enumerate(token_ids):
         matcher.fill_bitmask(row)
         if not row[token_id // 32] >> (token_id % 32) & 1:
