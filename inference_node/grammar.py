@@ -13,7 +13,7 @@ from weakref import WeakSet
 from compiler_pool.artifact import EngineBudget
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.errors import GrammarError
-from inference_node.grammar_engine import GrammarEngine, compile_engine, first_line, is_engine_fault
+from inference_node.grammar_engine import GrammarCompiler, GrammarEngine, compile_engine, first_line, is_engine_fault
 from inference_node.mask_pace import MaskPace
 from inference_node.matcher import GrammarMatcher
 from inference_node.matcher_home import MatcherHome
@@ -46,6 +46,7 @@ class Prototype:
     """A token that a copy took at the grammar's start, so that a sound lexer takes it again."""
     pace: MaskPace
     """The contract's: all its prototypes have one."""
+    _compiler: GrammarCompiler
     _engine: GrammarEngine
     _witness: GrammarEngine | None = None
     """A copy that stays at the grammar's start, to be asked whether it would take the known token."""
@@ -54,7 +55,13 @@ class Prototype:
 
     @classmethod
     def build(
-        cls, tokenizer: BoundTokenizer, grammar: str, budget: EngineBudget, *, pace: MaskPace | None = None
+        cls,
+        tokenizer: BoundTokenizer,
+        grammar: str,
+        budget: EngineBudget,
+        *,
+        pace: MaskPace | None = None,
+        compiler: GrammarCompiler = compile_engine,
     ) -> "Prototype":
         """Compile. Milliseconds to hundreds of them; releases the GIL. Only for grammars the compiler accepted.
 
@@ -62,7 +69,7 @@ class Prototype:
             GrammarError: the engine refused it.
         """
         try:
-            engine = compile_engine(tokenizer, grammar, budget)
+            engine = compiler(tokenizer, grammar, budget)
             error = engine.get_error() if engine.is_error() else ""
             accepts_nothing, is_stopped = engine.is_accepting(), engine.is_stopped()
         except BaseException as raised:
@@ -78,6 +85,7 @@ class Prototype:
             accepts_nothing=accepts_nothing,
             is_stopped_at_start=is_stopped,
             pace=pace or MaskPace(),
+            _compiler=compiler,
             _engine=engine,
         )
 
@@ -93,7 +101,7 @@ class Prototype:
 
     def rebuilt(self) -> "Prototype":
         """The same grammar, compiled anew, sharing nothing. Raises GrammarError."""
-        return Prototype.build(self.tokenizer, self.grammar, self.budget, pace=self.pace)
+        return Prototype.build(self.tokenizer, self.grammar, self.budget, pace=self.pace, compiler=self._compiler)
 
     def matcher(self, home: MatcherHome | None = None) -> GrammarMatcher:
         """A matcher at the grammar's start. `home` is where it gets another prototype from, should this one break."""

@@ -61,6 +61,13 @@ class ParallelFill(Protocol):
         there. What fails in one is a state of that one."""
 
 
+class GrammarCompiler(Protocol):
+    """Makes an engine of a grammar."""
+
+    def __call__(self, tokenizer: BoundTokenizer, grammar: str, budget: EngineBudget, /) -> GrammarEngine:
+        """At the grammar's start, or in an error state."""
+
+
 def compile_engine(tokenizer: BoundTokenizer, grammar: str, budget: EngineBudget) -> GrammarEngine:
     """Milliseconds to hundreds of them; releases the interpreter lock. Look at `is_error`."""
     return LLMatcher(tokenizer.engine, grammar, log_level=0, limits=engine_limits(budget))

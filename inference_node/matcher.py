@@ -125,7 +125,7 @@ class GrammarMatcher:
             if self.is_accepting:
                 self._has_ended = True
             else:
-                self.failure = "the grammar engine offered an end where the text is not complete"
+                self._break("the grammar engine offered an end where the text is not complete")
 
     def forced_tokens(self) -> list[int]:
         """Tokens that must follow whatever the model says; never an end token. Does not move on."""
@@ -207,10 +207,9 @@ class GrammarMatcher:
             self.break_by(error)
             return False
         if offers_end and not self._accepts:
-            self.failure = "the grammar engine offers an end where the text is not complete"
-        elif not offers:
-            self.is_dead_end = True
-        return self.is_standing
+            return self._break("the grammar engine offers an end where the text is not complete")
+        self.is_dead_end = not offers
+        return offers
 
     def break_over_draft(self, trouble: str) -> None:
         """Its engine failed where a draft had led it: repaired for free, and there are no more drafts for it."""
