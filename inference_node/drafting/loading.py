@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import torch
 
@@ -11,6 +11,7 @@ from compiler_pool.errors import TokenizerError
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
 from inference_node.block_pool import BlockPool
 from inference_node.cpu_runner import CpuRunner
+from inference_node.cuda_runner import CudaRunner
 from inference_node.decoder import Decoder
 from inference_node.drafting.draft_model import DraftModel
 from inference_node.drafting.guarded import GuardedDrafts
@@ -26,13 +27,6 @@ from inference_node.slices import BLOCK_TOKENS
 
 NO_DRAFTS: Final = "none"
 PROMPT_LOOKUP: Final = "prompt_lookup"
-
-
-class RunnerLoader(Protocol):
-    """How a model directory becomes a runner on the node's device, in the node's dtype."""
-
-    def __call__(self, directory: Path, config: ModelConfig, *, context_tokens: int, num_blocks: int) -> ModelRunner:
-        """Load it, with a cache of so many blocks. Raises ModelError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +53,11 @@ def load_draft_source(
     limits: DraftModelLimits,
     progress: Callable[[str], None],
     row_cost: float | None = None,
-    load_runner: RunnerLoader | None = None,
 ) -> GuardedDrafts | None:
     """`none`, `prompt_lookup`, or the directory of a draft model. None: nothing is drafted.
 
     Called before `runner`, the verifying model's, has anything in its cache: what its passes cost is measured
-    (`step_cost`); `row_cost` overrides a part of that. `load_runner` None: our decoder as it runs on a CPU.
+    (`step_cost`); `row_cost` overrides a part of that.
 
     Raises:
         UnsupportedModelError: the draft model reads another vocabulary, or is one that cannot be run.
@@ -81,26 +74,12 @@ def load_draft_source(
         source = PromptLookup(row_cost=cost.row_cost)
     else:
         check_same_vocabulary(Path(setting), tokenizer)
-        load = load_runner or plain_runner_loader(device, dtype)
-        source = _draft_model(Path(setting), load, cost, limits, device=device, dtype=dtype, progress=progress)
+        source = _draft_model(Path(setting), cost, limits, device=device, dtype=dtype, progress=progress)
     return GuardedDrafts(source, vocabulary_size=tokenizer.vocabulary_size)
-
-
-def plain_runner_loader(device: torch.device, dtype: torch.dtype) -> RunnerLoader:
-    """Runners of our decoder without anything that is one device's own."""
-
-    def load(directory: Path, config: ModelConfig, *, context_tokens: int, num_blocks: int) -> ModelRunner:
-        # No row padding is measured: a draft may depend on its company, because it decides nothing.
-        weights = read_weights(directory, config)
-        decoder = Decoder(config, weights, context_tokens=context_tokens, dtype=dtype, device=device)
-        return CpuRunner(decoder, KvCache(config, num_blocks=num_blocks, dtype=dtype, device=device))
-
-    return load
 
 
 def _draft_model(
     directory: Path,
-    load: RunnerLoader,
     target_cost: StepCost,
     limits: DraftModelLimits,
     *,
@@ -112,7 +91,10 @@ def _draft_model(
     context_tokens = min(config.context_tokens, limits.context_tokens)
     num_blocks = _num_blocks(config, context_tokens, limits, dtype)
     progress(f"loading the draft model {directory.resolve().name}")
-    runner = load(directory, config, context_tokens=context_tokens, num_blocks=num_blocks)
+    decoder = Decoder(
+        config, read_weights(directory, config), context_tokens=context_tokens, dtype=dtype, device=device
+    )
+    runner = _runner(decoder, limits, context_tokens=context_tokens, num_blocks=num_blocks)
     pass_cost = measure_step_cost(runner).seconds / target_cost.seconds
     progress(f"a pass of the draft model takes {pass_cost:.1%} of the model's own")
     return DraftModel(
@@ -124,6 +106,24 @@ def _draft_model(
         row_cost=target_cost.row_cost,
         pass_cost=pass_cost,
         device=device,
+    )
+
+
+def _runner(decoder: Decoder, limits: DraftModelLimits, *, context_tokens: int, num_blocks: int) -> ModelRunner:
+    """No padding of rows is measured, and nothing is deterministic: a draft may depend on its company."""
+    is_on_gpu = decoder.device.type == "cuda"
+    # There, a block more than sequences can have: rows that only fill a step up are written into it.
+    cache = KvCache(
+        decoder.config, num_blocks=num_blocks + is_on_gpu, dtype=decoder.dtype, device=decoder.device
+    )  # fmt: skip
+    if not is_on_gpu:
+        return CpuRunner(decoder, cache)
+    return CudaRunner(
+        decoder,
+        cache,
+        context_tokens=context_tokens,
+        max_sequences=limits.max_sequences,
+        max_step_rows=limits.max_rows,
     )
 
 

@@ -6,23 +6,23 @@ import pytest
 import torch
 
 from compiler_pool.tokenizer import BoundTokenizer
+from inference_node.decoder import Decoder
 from inference_node.drafting.guarded import GuardedDrafts
-from inference_node.drafting.loading import DraftModelLimits, load_draft_source, plain_runner_loader
+from inference_node.drafting.loading import DraftModelLimits, load_draft_source
 from inference_node.drafting.step_cost import measure_step_cost
 from inference_node.errors import ModelFileError, UnsupportedModelError
-from inference_node.model_config import read_model_config
 from inference_node.model_runner import ModelRunner
 from tests.inference_node.drafting.wants import want
 from tests.inference_node.model_worlds import tiny_config, write_model
+from tests.inference_node.worlds import on_cpu
 
 CPU = torch.device("cpu")
 LIMITS = DraftModelLimits(context_tokens=128, max_sequences=2, kv_budget_bytes=1 << 24, max_rows=64)
 
 
 @pytest.fixture(scope="module")
-def runner(tiny_directory: Path) -> ModelRunner:
-    load = plain_runner_loader(CPU, torch.float32)
-    return load(tiny_directory, read_model_config(tiny_directory), context_tokens=128, num_blocks=16)
+def runner(tiny_decoder: Decoder) -> ModelRunner:
+    return on_cpu(tiny_decoder, num_blocks=16)
 
 
 def loaded(
