@@ -30,7 +30,7 @@ def add_state_routes(app: FastAPI, node: Node) -> None:
         body = await read_body(request, node.settings, limit=node.settings.max_snapshot_bytes)
         return event_stream(node, await node.restore_stream(body, request_id=request_id))
 
-    @app.put("/v1/prefixes/{name}")
+    @app.put("/v1/prefixes/{name:path}")
     async def pin(name: str, request: Request) -> PinnedPrefix:
         body = await read_body(request, node.settings, limit=node.settings.max_body_bytes)
         return await node.prefixes.pin(name, parsed(PrefixRequest, body))
@@ -39,7 +39,7 @@ def add_state_routes(app: FastAPI, node: Node) -> None:
     async def pinned() -> PinnedPrefixes:
         return PinnedPrefixes(prefixes=node.prefixes.listed())
 
-    @app.delete("/v1/prefixes/{name}")
+    @app.delete("/v1/prefixes/{name:path}")
     async def unpin(name: str) -> PinnedPrefix:
         return await node.prefixes.unpin(name)
 
