@@ -1,5 +1,6 @@
 """`python -m inference_node`: the node's service on its own, settings from the environment."""
 
+import math
 import os
 from types import FrameType
 
@@ -33,7 +34,11 @@ def main() -> None:
     settings = made_from_settings(NodeSettings, prefix="SCHEMAGATE_NODE_")
     node = made_from_settings(lambda: Node(settings), prefix="SCHEMAGATE_NODE_")
     config = server_config(
-        create_app(node), host=settings.host, port=settings.port, shutdown_seconds=settings.shutdown_seconds
+        create_app(node),
+        host=settings.host,
+        port=settings.port,
+        # Streams end when their sequences do.
+        shutdown_seconds=settings.shutdown_seconds + math.ceil(settings.drain_seconds),
     )
     _Server(config, node).run()
 

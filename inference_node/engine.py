@@ -16,6 +16,7 @@ from inference_node.adapters.adapter_bank import AdapterBank
 from inference_node.artifact_store import ArtifactStore
 from inference_node.block_pool import BlockPool
 from inference_node.drafting.loading import DraftModelLimits, load_draft_source
+from inference_node.drafting.source import DraftSource
 from inference_node.errors import ModelFileError, UnsupportedModelError
 from inference_node.kv_cache import kv_bytes_per_block
 from inference_node.mask_filler import MaskFiller
@@ -31,6 +32,7 @@ from inference_node.settings import NodeSettings
 from inference_node.slices import BLOCK_TOKENS
 from inference_node.snapshots.model_digest import model_digest
 from inference_node.step_loop import StepLoop
+from inference_node.step_plan import StepLimits
 from inference_node.step_sampler import StepSampler
 from kernels.bitmask import bitmask_words
 
@@ -96,14 +98,13 @@ def load_engine(
         ),
         progress=progress,
     )
-    rows = MaskRows(words=bitmask_words(tokenizer.vocabulary_size), device=device)
-    loop = StepLoop(
-        runner=runner,
-        pool=BlockPool(capacity.num_blocks),
-        rows=rows,
-        masks=MaskFiller(rows, num_threads=settings.num_mask_threads),
-        sampler=StepSampler(tokenizer, rows, device),
+    loop = assemble_loop(
+        runner,
+        tokenizer,
+        num_blocks=capacity.num_blocks,
         limits=limits,
+        num_mask_threads=settings.num_mask_threads,
+        device=device,
         metrics=metrics,
         drafts=drafts,
     )
@@ -118,6 +119,8 @@ def load_engine(
         context_tokens=capacity.context_tokens,
         max_sequences=limits.max_sequences,
         vocabulary_size=tokenizer.vocabulary_size,
+        reasoning=prompts.reasoning,
+        tool_dialect=prompts.tool_dialect.name,
         is_deterministic=loaded.is_deterministic,
         drafts="none" if drafts is None else drafts.name,
     )
@@ -144,6 +147,31 @@ def load_engine(
         adapters=adapters,
         loop=loop,
         runner=runner,
+    )
+
+
+def assemble_loop(
+    runner: ModelRunner,
+    tokenizer: BoundTokenizer,
+    *,
+    num_blocks: int,
+    limits: StepLimits,
+    num_mask_threads: int,
+    device: torch.device,
+    metrics: NodeMetrics,
+    drafts: DraftSource | None = None,
+) -> StepLoop:
+    """A loop over a runner whose cache has at least `num_blocks` blocks; not started yet."""
+    rows = MaskRows(words=bitmask_words(tokenizer.vocabulary_size), device=device)
+    return StepLoop(
+        runner=runner,
+        pool=BlockPool(num_blocks),
+        rows=rows,
+        masks=MaskFiller(rows, num_threads=num_mask_threads),
+        sampler=StepSampler(tokenizer, rows, device),
+        limits=limits,
+        metrics=metrics,
+        drafts=drafts,
     )
 
 

@@ -59,16 +59,26 @@ class Node:
         Thread(target=self._load, name="load", daemon=True).start()
 
     def begin_drain(self) -> None:
-        """Refuse what is new and end what runs as cancelled. Returns at once: fit for a signal handler."""
+        """Refuse what is new; what was taken comes to its end, or is cancelled after `drain_seconds`.
+
+        Returns at once: fit for a signal handler. A second call waits no longer.
+        """
         if not self._is_draining:
             self._is_draining = True
-            Thread(target=self.stop, name="drain", daemon=True).start()
+            Thread(target=self._drain, name="drain", daemon=True).start()
+        else:
+            Thread(target=self.stop, name="stop", daemon=True).start()
 
     def stop(self) -> None:
         """End the step loop, and with it every sequence."""
         self._is_draining = True
         if self._engine is not None and not self._engine.loop.stop(timeout_seconds=_STOP_SECONDS):
             _log.error("step_loop_did_not_stop", seconds=_STOP_SECONDS)
+
+    def _drain(self) -> None:
+        if self._engine is not None and not self._engine.loop.drain(timeout_seconds=self.settings.drain_seconds):
+            _log.warning("not_drained_in_time", seconds=self.settings.drain_seconds)
+        self.stop()
 
     @property
     def not_ready_reason(self) -> str | None:

@@ -30,17 +30,19 @@ import torch
 import transformers
 
 from compiler_pool.tokenizer import BoundTokenizer, load_tokenizer
+from inference_node.cpu_runner import CpuRunner
 from inference_node.decoder import Decoder
+from inference_node.engine import assemble_loop
 from inference_node.grammar import Prototype
 from inference_node.kv_cache import KvCache
-from inference_node.mask_filler import MaskFiller
 from inference_node.metrics import NodeMetrics
 from inference_node.model_config import read_model_config
 from inference_node.model_weights import read_weights
 from inference_node.prepare import prepare_default_model
 from inference_node.protocol import Finish, GenerateEvent
-from inference_node.sampler import SamplingChoice
+from inference_node.sampling import SamplingChoice
 from inference_node.sequence import DecodingSequence, SequenceRequest
+from inference_node.slices import BLOCK_TOKENS
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits
 from policy.limits import TENANT
@@ -100,10 +102,18 @@ def measure(directory: Path, dtype: torch.dtype, num_new: int, num_rounds: int) 
     cpu = torch.device("cpu")
     decoder = Decoder(config, read_weights(directory, config), context_tokens=CONTEXT_TOKENS, dtype=dtype, device=cpu)
     decoder.choose_row_padding(max_rows=128, max_logit_rows=max(BATCHES))
-    cache = KvCache(config, num_places=max(BATCHES), context_tokens=CONTEXT_TOKENS, dtype=dtype, device=cpu)
-    masks = MaskFiller(tokenizer, num_places=max(BATCHES), num_threads=2)
-    limits = StepLimits(max_waiting=8, chunk_tokens=64, max_rows=128)
-    loop = StepLoop(forward=decoder.forward, cache=cache, masks=masks, limits=limits, metrics=NodeMetrics())
+    num_blocks = max(BATCHES) * CONTEXT_TOKENS // BLOCK_TOKENS
+    loop = assemble_loop(
+        CpuRunner(decoder, KvCache(config, num_blocks=num_blocks, dtype=dtype, device=cpu)),
+        tokenizer,
+        num_blocks=num_blocks,
+        limits=StepLimits(
+            max_waiting=8, partition_share=1.0, max_sequences=max(BATCHES), chunk_tokens=64, max_rows=128, max_drafts=0
+        ),
+        num_mask_threads=2,
+        device=cpu,
+        metrics=NodeMetrics(),
+    )
     loop.start()
     prototype = Prototype.build(tokenizer, GRAMMAR, TENANT.engine)
     cases: dict[str, Callable[[], int]] = {}

@@ -17,7 +17,7 @@ from inference_node.kv_cache import KvCache
 from inference_node.model_cache import is_intact, locked, make_directory
 from inference_node.model_config import read_model_config
 from inference_node.prepare import find_default_gguf, prepare_default_model
-from inference_node.step_batch import Slice
+from inference_node.slices import Slice
 
 TEXTS = [
     "The quick brown fox, 12345 times; don't stop!",
@@ -65,8 +65,9 @@ def test_logits_of_the_converted_weights_agree_with_the_reference_conversion(mod
     weights = {name: torch.tensor(values) for name, values in GgufFile(gguf).tensors()}
     cpu = torch.device("cpu")
     decoder = Decoder(config, weights, context_tokens=64, dtype=torch.float32, device=cpu)
-    cache = KvCache(config, num_places=1, context_tokens=64, dtype=torch.float32, device=cpu)
-    actual = decoder.forward([Slice(place=0, start=0, token_ids=ids, needs_logits=True)], cache)[0]
+    cache = KvCache(config, num_blocks=4, dtype=torch.float32, device=cpu)
+    whole = Slice(blocks=[0, 1, 2, 3], start=0, token_ids=ids, num_prompt_tokens=len(ids), num_logits=1)
+    actual = decoder.forward([whole], cache)[0]
     assert int(actual.argmax()) == int(expected.argmax())
     torch.testing.assert_close(actual, expected, atol=2e-3, rtol=1e-3)
 

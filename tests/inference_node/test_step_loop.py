@@ -7,11 +7,10 @@ import pytest
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.bitmask_row import Bitmask
 from inference_node.decoder import Decoder
+from inference_node.ending import Ending
 from inference_node.errors import RefusedRequestError
 from inference_node.grammar import Prototype
 from inference_node.protocol import TokenLogprob
-from inference_node.sequence import Ending
-from inference_node.step_loop import StepLoop
 from policy.limits import TENANT
 from tests.inference_node.loop_worlds import LIST, OBJECT, Counting
 from tests.inference_node.worlds import Collector, eventually, new_sequence, on_cpu, running_loop

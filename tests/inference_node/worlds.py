@@ -11,13 +11,11 @@ import torch
 
 from compiler_pool.artifact import Artifact, ArtifactAddress, TokenizerDigest
 from compiler_pool.tokenizer import BoundTokenizer
-from inference_node.block_pool import BlockPool
 from inference_node.cpu_runner import CpuRunner
 from inference_node.decoder import Decoder
 from inference_node.drafting.source import DraftSource
+from inference_node.engine import assemble_loop
 from inference_node.grammar import Prototype
-from inference_node.mask_filler import MaskFiller
-from inference_node.mask_rows import MaskRows
 from inference_node.matcher import GrammarMatcher
 from inference_node.metrics import NodeMetrics
 from inference_node.model_runner import ModelRunner
@@ -26,8 +24,6 @@ from inference_node.sampling import SamplingChoice
 from inference_node.sequence import DecodingSequence, SequenceRequest
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits
-from inference_node.step_sampler import StepSampler
-from kernels.bitmask import bitmask_words
 from policy.limits import TENANT, EngineBudget
 from registry.contract import ContractDigest
 from tests.inference_node.model_worlds import new_cache
@@ -98,14 +94,10 @@ def running_loop(
     drafts: DraftSource | None = None,
 ) -> Iterator[StepLoop]:
     """A step loop that is stopped at the end."""
-    device = torch.device("cpu")
-    rows = MaskRows(words=bitmask_words(tokenizer.vocabulary_size), device=device)
-    loop = StepLoop(
-        runner=runner,
-        pool=BlockPool(num_blocks),
-        rows=rows,
-        masks=MaskFiller(rows, num_threads=num_mask_threads),
-        sampler=StepSampler(tokenizer, rows, device),
+    loop = assemble_loop(
+        runner,
+        tokenizer,
+        num_blocks=num_blocks,
         limits=StepLimits(
             max_waiting=max_waiting,
             partition_share=partition_share,
@@ -114,6 +106,8 @@ def running_loop(
             max_rows=max_rows,
             max_drafts=max_drafts if drafts is not None else 0,
         ),
+        num_mask_threads=num_mask_threads,
+        device=torch.device("cpu"),
         metrics=NodeMetrics(),
         drafts=drafts,
     )
