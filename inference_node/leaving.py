@@ -7,11 +7,12 @@ from typing import Final
 
 import structlog
 
+from inference_node.ending import Ending
 from inference_node.mask_filler import MaskFiller
 from inference_node.metrics import NodeMetrics
 from inference_node.running import Running
 from inference_node.seating import Seating
-from inference_node.sequence import DecodingSequence, Ending
+from inference_node.sequence import DecodingSequence
 
 _log = structlog.get_logger(__name__)
 
@@ -64,7 +65,7 @@ class Leaving:
             judged.verdict.add_done_callback(self._seating.wake)
         except Exception:
             _log.exception("ending_failed", request_id=sequence.request.request_id)
-            self.finish(sequence, _BROKEN, accepting=False if sequence.matcher else None)
+            self.finish(sequence, _BROKEN, accepting=False if sequence.request.matcher else None)
 
     def settle(self) -> None:
         """Sequences whose text has been judged are over."""
@@ -84,4 +85,4 @@ class Leaving:
         """End those whose text is being judged, without a verdict."""
         judged, self._judged = self._judged, []
         for left in judged:
-            self.finish(left.sequence, ending, accepting=False if left.sequence.matcher else None)
+            self.finish(left.sequence, ending, accepting=False if left.sequence.request.matcher else None)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from inference_node.adapters.desk import AdapterDesk
@@ -12,6 +13,8 @@ from inference_node.errors import ChatTemplateError, RefusedRequestError
 from inference_node.matcher import GrammarMatcher
 from inference_node.outbox import Outbox
 from inference_node.protocol import GenerateRequest, NodeFault
+from inference_node.reasoning.dialects import ReasoningDialect, UnreadableFraming
+from inference_node.reasoning.span import ReasoningSpan
 from inference_node.sampling import SamplingChoice
 from inference_node.sequence import DecodingSequence, SequenceRequest
 from inference_node.snapshots.blob import Snapshot
@@ -39,13 +42,16 @@ class StreamOpener:
 
     async def open(self, request: GenerateRequest) -> OpenStream:
         """Queue a request's sequence. Raises RefusedRequestError."""
+        self._check_reasoning(request)
         asked = SavedRequest.model_validate(request.model_dump(exclude={"messages", "tools"}))
         matcher = await self._matcher(asked)
+        encode = partial(self._engine.prompts.prompt, wants_thought=request.reasoning is not None)
         try:
-            prompt_ids = await asyncio.to_thread(self._engine.prompts.encode, request.messages, request.tools)
+            prompt = await asyncio.to_thread(encode, request.messages, request.tools)
         except ChatTemplateError as error:
             raise RefusedRequestError(NodeFault(code="malformed_request", message=error.reason)) from error
-        stream = self._stream(asked, prompt_ids, matcher)
+        asked = asked.model_copy(update={"is_thought_open": prompt.is_thought_open})
+        stream = self._stream(asked, prompt.token_ids, matcher)
         with _unless_refused(stream):
             self._engine.loop.submit(stream.sequence)
         return stream
@@ -113,11 +119,33 @@ class StreamOpener:
             partition=asked.partition,
             adapter=self._adapters.lease(asked.adapter),
             may_draft=asked.drafts,
+            span=self._span(asked),
             restored=restored,
         )
         outbox = Outbox()
         sequence = DecodingSequence(request, self._engine.tokenizer, outbox, context_tokens=context_tokens)
         return OpenStream(sequence=sequence, outbox=outbox, asked=asked)
+
+    def _check_reasoning(self, request: GenerateRequest) -> None:
+        """Before anything is spent on it: a thought that cannot be told from the answer is not begun."""
+        framing = self._engine.prompts.framing
+        if request.reasoning is None or isinstance(framing, ReasoningDialect):
+            return
+        message = "this model's chat template knows of no thought before an answer"
+        if isinstance(framing, UnreadableFraming):
+            message = f"thoughts as this model frames them (`{framing.name}`) are not served: {framing.why}"
+        raise RefusedRequestError(NodeFault(code="reasoning_unsupported", message=message))
+
+    def _span(self, asked: SavedRequest) -> ReasoningSpan | None:
+        markers = self._engine.prompts.markers
+        if asked.reasoning is None or markers is None:
+            return None
+        return ReasoningSpan(
+            markers,
+            self._engine.tokenizer,
+            is_begun=asked.is_thought_open,
+            budget_tokens=asked.reasoning.budget_tokens,
+        )
 
     def _check_stop_strings(self, stop_strings: list[str]) -> None:
         limit = self._max_stop_characters

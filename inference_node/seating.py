@@ -141,7 +141,7 @@ class Seating:
         else:
             sequence.num_computed = table.num_matched_tokens
             sequence.tally.reused(sequence.num_computed)
-        if not candidate.mask_rows and sequence.matcher is not None:
+        if not candidate.mask_rows and request.matcher is not None:
             candidate.mask_rows = self.rows.take(1 + self._limits.max_drafts)
         return True
 

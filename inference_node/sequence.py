@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.adapters.lease import AdapterLease
 from inference_node.decoding_report import DecodingTally
+from inference_node.ending import ORDERLY_CAUSES, Ending, ending_by_grammar
 from inference_node.errors import RefusedRequestError
 from inference_node.matcher import GrammarMatcher
-from inference_node.protocol import Finish, NodeFault, NodeTimings, StopCause, TokenLogprob, Usage
+from inference_node.protocol import Finish, NodeFault, NodeTimings, TokenLogprob, Usage
+from inference_node.reasoning.span import ReasoningSpan
 from inference_node.sampling import SamplingChoice
 from inference_node.snapshots.restored_state import RestoredState
 from inference_node.text_stream import TextStream
@@ -37,6 +39,8 @@ class SequenceRequest:
     adapter: AdapterLease = field(default_factory=AdapterLease)
     """Released by the sequence's last event."""
     may_draft: bool = True
+    span: ReasoningSpan | None = None
+    """The thought before the answer; None: the answer begins at once."""
     restored: RestoredState | None = None
     """How far it had come elsewhere. `DecodingSequence.replay` has to be called before it is queued."""
 
@@ -47,20 +51,6 @@ class SequenceRequest:
         return f"{self.partition}\n{self.adapter.digest}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """Why a sequence is over. `message` is for what went wrong, and holds nothing of the grammar's text."""
-
-    cause: StopCause
-    stop_string: str | None = None
-    message: str | None = None
-
-
-# The causes after which the matcher can say whether the text that was sent is complete. After any other the answer is
-# no: nothing that broke off is called whole.
-_ORDERLY_CAUSES = frozenset({"end_of_sequence", "grammar_end", "max_tokens", "context_full", "stop_string"})
-
-
 class DecodingSequence:
     """Created when a request is accepted, dropped after its `Finish`. Only the step loop's thread changes it."""
 
@@ -68,7 +58,6 @@ class DecodingSequence:
         self, request: SequenceRequest, tokenizer: BoundTokenizer, sink: EventSink, *, context_tokens: int
     ) -> None:
         self.request = request
-        self.matcher = request.matcher
         self.token_ids = list(request.prompt_ids)
         self.num_computed = 0
         """Tokens whose keys and values are in the cache."""
@@ -93,6 +82,17 @@ class DecodingSequence:
         self._prefilled_at: float | None = None
 
     @property
+    def thought(self) -> ReasoningSpan | None:
+        """The thought, while it is open: until then there is neither a grammar nor a stop string."""
+        span = self.request.span
+        return span if span is not None and span.is_open else None
+
+    @property
+    def matcher(self) -> GrammarMatcher | None:
+        """The answer's place in its grammar; none while there is no answer yet."""
+        return None if self.thought is not None else self.request.matcher
+
+    @property
     def num_completion_tokens(self) -> int:
         """Tokens after the prompt, the end token included."""
         return len(self.token_ids) - len(self.request.prompt_ids)
@@ -113,7 +113,7 @@ class DecodingSequence:
     @property
     def is_behind(self) -> bool:
         """Whether `resume` has something to do before the next token can be picked, or a pass computed."""
-        return self._asks_forced or bool(self._owed)
+        return self._asks_forced or bool(self._owed) or (self.thought is not None and bool(self.thought.owed()))
 
     @property
     def asks_forced(self) -> bool:
@@ -143,7 +143,8 @@ class DecodingSequence:
         restored = self.request.restored
         if restored is None:
             return
-        if self.matcher is not None and not self.matcher.accept_tokens(restored.answer_ids):
+        num_thought = self._replay_thought(restored)
+        if self.matcher is not None and not self.matcher.accept_tokens(restored.answer_ids[num_thought:]):
             raise RefusedRequestError(
                 NodeFault(code="snapshot_artifact_mismatch", message="the saved answer does not fit the artifact")
             )
@@ -151,7 +152,11 @@ class DecodingSequence:
             self.token_ids.append(token_id)
             if is_forced:
                 self._forced_places.append(place)
-            self.sender.replay(token_id, is_forced=is_forced, is_sent=place < restored.num_sent_tokens)
+            is_sent = place < restored.num_sent_tokens
+            if place < num_thought:
+                self.sender.replay_thought(token_id, is_forced=is_forced, is_sent=is_sent)
+                continue
+            self.sender.replay(token_id, is_forced=is_forced, is_sent=is_sent)
             self.tally.wrote(self.tokenizer.token_bytes[token_id])
         self.sender.restore_logprobs(tuple(restored.unsent_logprobs))
         self._owed.extend((token_id, None, True) for token_id in restored.owed_forced_ids)
@@ -177,17 +182,19 @@ class DecodingSequence:
         Ends early where the matcher breaks: call it again once that is repaired, and nothing is lost or taken twice.
         """
         while self.is_behind and not (self.matcher is not None and self.matcher.is_broken):
+            if self.thought is not None and not self._owed:
+                self._owed.append((self.thought.owed()[0], None, True))
             ending = self._take_owed() if self._owed else self._ask_forced()
             if ending is not None:
                 return ending
-        return self._ending_by_grammar()
+        return ending_by_grammar(self.matcher)
 
     def ending_by_mask(self) -> Ending | None:
         """After a mask was filled: the matcher may have failed or broken, or found that nothing can continue."""
         if self.matcher is not None and self.matcher.is_broken:
             # On a broken lexer nothing is forced: what should have been comes before any pick.
             self._asks_forced = True
-        return None if self.matcher is None or self.matcher.is_standing else self._ending_by_grammar()
+        return None if self.matcher is None or self.matcher.is_standing else ending_by_grammar(self.matcher)
 
     def preempted(self) -> None:
         """Its blocks are gone: every token is computed again once it has a place. What was decided stays decided."""
@@ -197,17 +204,20 @@ class DecodingSequence:
 
     def needs_judgement(self, ending: Ending) -> bool:
         """Whether the sent text is not what the matcher stands at, so that `judge` has to run over it."""
-        return self.matcher is not None and ending.cause in _ORDERLY_CAUSES and not self.sender.is_text_exact
+        return self.matcher is not None and ending.cause in ORDERLY_CAUSES and not self.sender.is_text_exact
 
     def flush(self) -> None:
         """Send what was held back. Before `judge` and `finish`."""
+        if self.thought is not None:
+            self.sender.think((), self.thought.flush(), num_forced=0, accepting=self._accepting, is_last=True)
         self.sender.flush(accepting=self._accepting)
 
     def judge(self, ending: Ending) -> bool | None:
         """Whether exactly the text that was sent is complete. Can take as long as the text: not for the step loop."""
-        if self.matcher is None:
+        if self.request.matcher is None:
             return None
-        if ending.cause not in _ORDERLY_CAUSES:
+        # An answer that has not begun is not whole, also where the grammar would take the empty text.
+        if self.matcher is None or ending.cause not in ORDERLY_CAUSES:
             return False
         if self.sender.is_text_exact:
             return self.matcher.is_accepting
@@ -235,6 +245,7 @@ class DecodingSequence:
                 mask_seconds=self.mask_seconds,
             ),
             decoding=self.tally.report(),
+            reasoning=None if self.request.span is None else self.request.span.report(),
         )
         self.request.adapter.release()
         self.sender.finish(finish)
@@ -242,39 +253,68 @@ class DecodingSequence:
 
     @property
     def _accepting(self) -> bool | None:
-        return None if self.matcher is None else self.matcher.is_accepting
+        if self.request.matcher is None:
+            return None
+        return self.matcher is not None and self.matcher.is_accepting
+
+    def _replay_thought(self, restored: RestoredState) -> int:
+        """How many of the tokens were the thought's."""
+        for place, token_id in enumerate(restored.answer_ids):
+            if self.thought is None:
+                return place
+            self.thought.take(token_id)
+        return len(restored.answer_ids) if self.request.span is not None else 0
 
     def _ask_forced(self) -> Ending | None:
         """Tokens that must follow are owed at once, to be computed in one pass."""
         if self.matcher is None or self.matcher.is_terminated:
             self._asks_forced = False
-            return self._ending_by_grammar()
+            return ending_by_grammar(self.matcher)
         forced = self.matcher.forced_tokens()
         if not self.matcher.is_broken:
             self._asks_forced = False
             if self._takes_forced:
                 self._owed.extend((token_id, None, True) for token_id in forced)
-        return None if self.matcher.is_standing else self._ending_by_grammar()
+        return None if self.matcher.is_standing else ending_by_grammar(self.matcher)
 
     def _take_owed(self) -> Ending | None:
         token_id, logprob, is_forced = self._owed[0]
+        if self.thought is not None:
+            self._owed.popleft()
+            return self._think(self.thought, token_id, is_forced=is_forced)
         if self.matcher is not None:
             self.matcher.advance([token_id])
             if self.matcher.is_broken:
                 return None
             if not self.matcher.is_standing:
-                return self._ending_by_grammar()
+                return ending_by_grammar(self.matcher)
         self._owed.popleft()
         ending = self._append(token_id, logprob, is_forced=is_forced)
         if ending is not None and ending.cause in {"end_of_sequence", "stop_string"}:
             return ending
         # Where budget and grammar end on the same token, the grammar's end says more.
-        return self._ending_by_grammar() or ending
+        return ending_by_grammar(self.matcher) or ending
 
     @property
     def _takes_forced(self) -> bool:
         """Whether tokens that must follow are taken unseen: not where somebody wants to know how likely they were."""
         return self.matcher is not None and self.request.num_top_logprobs is None
+
+    def _think(self, thought: ReasoningSpan, token_id: int, *, is_forced: bool) -> Ending | None:
+        """A token before the answer. What ends the thought may be other tokens than the one that was picked."""
+        if token_id in self.tokenizer.end_ids:
+            self.token_ids.append(token_id)
+            self.sender.add_end(token_id)
+            return Ending(cause="end_of_sequence")
+        step = thought.take(token_id)
+        token_ids = step.token_ids[: self.num_left]
+        num_forced = len(token_ids) if is_forced or step.token_ids != (token_id,) else 0
+        self._forced_places += range(self.num_completion_tokens, self.num_completion_tokens + num_forced)
+        self.token_ids += token_ids
+        self.sender.think(token_ids, step.text, num_forced=num_forced, accepting=self._accepting, is_last=step.is_last)
+        if step.is_last:
+            self._asks_forced = self._takes_forced
+        return self._ending_by_length()
 
     def _append(self, token_id: int, logprob: TokenLogprob | None, *, is_forced: bool) -> Ending | None:
         if is_forced:
@@ -288,18 +328,10 @@ class DecodingSequence:
         stopped_by = self.sender.stream.stopped_by
         if stopped_by is not None:
             return Ending(cause="stop_string", stop_string=stopped_by)
-        if self.num_left == 0:
-            is_budget = self.num_completion_tokens == self.request.max_tokens
-            return Ending(cause="max_tokens" if is_budget else "context_full")
-        return None
+        return self._ending_by_length()
 
-    def _ending_by_grammar(self) -> Ending | None:
-        if self.matcher is None:
+    def _ending_by_length(self) -> Ending | None:
+        if self.num_left > 0:
             return None
-        if self.matcher.failure is not None:
-            return Ending(cause="grammar_failed", message="the grammar engine hit a limit or failed")
-        if self.matcher.is_dead_end:
-            return Ending(cause="dead_end", message="no token can continue the text under the grammar")
-        if self.matcher.is_terminated:
-            return Ending(cause="grammar_end")
-        return None
+        is_budget = self.num_completion_tokens == self.request.max_tokens
+        return Ending(cause="max_tokens" if is_budget else "context_full")

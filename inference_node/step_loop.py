@@ -16,6 +16,7 @@ import structlog
 
 from inference_node.block_pool import BlockPool, BlockTable
 from inference_node.drafting.source import DraftSource
+from inference_node.ending import Ending
 from inference_node.errors import RefusedRequestError
 from inference_node.leaving import Leaving
 from inference_node.mask_filler import MaskFiller
@@ -25,7 +26,7 @@ from inference_node.model_runner import ModelRunner
 from inference_node.protocol import NodeFault
 from inference_node.running import Running
 from inference_node.seating import Seating
-from inference_node.sequence import DecodingSequence, Ending
+from inference_node.sequence import DecodingSequence
 from inference_node.step_plan import StepLimits
 from inference_node.step_sampler import StepSampler
 from inference_node.stepping import Stepping
@@ -237,7 +238,7 @@ class StepLoop:
         self._leaving.settle()
 
     def _finish_unplaced(self, sequence: DecodingSequence, ending: Ending) -> None:
-        self._leaving.finish(sequence, ending, accepting=False if sequence.matcher else None)
+        self._leaving.finish(sequence, ending, accepting=False if sequence.request.matcher else None)
 
     def _end_all(self, ending: Ending) -> None:
         with self._changed:

@@ -15,13 +15,13 @@ import structlog
 import torch
 
 from inference_node.drafting.source import DraftSource
+from inference_node.ending import Ending
 from inference_node.leaving import Leaving
 from inference_node.mask_filler import MaskFill, MaskFiller
 from inference_node.metrics import NodeMetrics
 from inference_node.model_runner import ModelRunner
 from inference_node.running import Computed, Running
 from inference_node.seating import Seating
-from inference_node.sequence import Ending
 from inference_node.slices import Slice
 from inference_node.step_drafts import StepDrafts
 from inference_node.step_plan import StepLimits, plan_step
@@ -186,11 +186,15 @@ class Stepping:
         in_flight = self._sampler.sample([pick for of_one in picks for pick in of_one])
         ahead = self._launch_ahead(ready, picks, in_flight) if self._runner.looks_ahead else []
         picked = iter(in_flight.wait())
+        launched: dict[int, int] = {}
         for running, of_one in zip(ready, picks, strict=True):
             mine = [next(picked) for _ in of_one]
+            launched[id(running)] = mine[0].token_id
             self._guarded(running, partial(self._take, running, mine))
         for running, part, logits, row in ahead:
-            if running in self._seating.running and len(running.sequence.token_ids) > part.start:
+            # Where a thought ended within a token, another stands in its place: the pass was over the wrong one.
+            took = running.sequence.token_ids[part.start : part.end]
+            if running in self._seating.running and took == [launched[id(running)]]:
                 self._computed(running, part, logits, row)
                 if len(running.sequence.token_ids) > part.end:
                     running.computed = None  # others are forced after it

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from inference_node.ending import Ending
 from inference_node.logprobs import token_logprob
 from inference_node.protocol import TokenLogprob
 from inference_node.running import Computed, Running
 from inference_node.sampling import SamplingError
-from inference_node.sequence import Ending
 from inference_node.step_sampler import Pick, Picked
 
 
@@ -66,6 +66,8 @@ def take_picked(running: Running, picked: Sequence[Picked]) -> Taken:
         ending = sequence.take(pick.token_id, _logprob(running, computed, index, pick.token_id))
         # Forced tokens after it are among the drafts as well, or put an end to them.
         index = len(sequence.token_ids) - 1 - computed.position
+        if fill is None and sequence.matcher is not None:
+            break  # the thought is over: what comes after it has to be picked under the grammar
         if sequence.is_behind or sequence.token_ids[computed.position + 1 :] != list(computed.drafts[:index]):
             break
     if not computed.drafts:

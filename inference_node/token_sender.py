@@ -1,5 +1,6 @@
 """From a sequence's tokens to its events: text that may be sent, with the tokens and log probabilities behind it."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from compiler_pool.tokenizer import BoundTokenizer
@@ -29,7 +30,6 @@ class TokenSender:
         self._num_bytes = 0
         self._has_unspoken = False
         """A special token was taken that stands for no text: the matcher knows of it, the text does not."""
-        self._is_thought = False
 
     @property
     def is_text_exact(self) -> bool:
@@ -67,6 +67,22 @@ class TokenSender:
         if is_sent:
             self._clear()
 
+    def think(
+        self, token_ids: Sequence[int], text: str, *, num_forced: int, accepting: bool | None, is_last: bool
+    ) -> None:
+        """Tokens of the thought before the answer. After the last, what is sent is the answer's."""
+        self._unsent_ids.extend(token_ids)
+        self._num_unsent_forced += num_forced
+        if text or (is_last and self._unsent_ids):
+            self._put(text, accepting=accepting, logprobs=None, is_thought=True)
+
+    def replay_thought(self, token_id: int, *, is_forced: bool, is_sent: bool) -> None:
+        """A token of the thought of an answer that goes on from elsewhere."""
+        self._unsent_ids.append(token_id)
+        self._num_unsent_forced += is_forced
+        if is_sent:
+            self._clear()
+
     def restore_logprobs(self, logprobs: tuple[tuple[int, TokenLogprob], ...]) -> None:
         """Of the replayed tokens that were not sent."""
         self._unsent_logprobs = list(logprobs)
@@ -84,15 +100,18 @@ class TokenSender:
     def _take(self, token_id: int, logprob: TokenLogprob | None, *, is_forced: bool) -> tuple[str, bytes]:
         self._unsent_ids.append(token_id)
         self._num_unsent_forced += is_forced
-        is_text = token_id not in self._tokenizer.special
+        data = self._tokenizer.text_of(token_id)
+        is_text = bool(data)
         self._has_unspoken |= not is_text
-        data = self._tokenizer.token_bytes[token_id] if is_text else b""
         if logprob is not None and is_text:
             self._unsent_logprobs.append((self._num_bytes, logprob))
         self._num_bytes += len(data)
         return self.stream.push(data), data
 
     def _send(self, text: str, *, accepting: bool | None) -> None:
+        self._put(text, accepting=accepting, logprobs=self._spoken_logprobs(), is_thought=False)
+
+    def _put(self, text: str, *, accepting: bool | None, logprobs: list[TokenLogprob] | None, is_thought: bool) -> None:
         # Made by us, so nothing is checked again: this runs for every token of every sequence.
         self._sink.put(
             TokenEvent.model_construct(
@@ -100,7 +119,8 @@ class TokenSender:
                 token_ids=self._unsent_ids,
                 num_forced_tokens=self._num_unsent_forced,
                 accepting=accepting,
-                logprobs=self._spoken_logprobs(),
+                logprobs=logprobs,
+                is_thought=is_thought,
             )
         )
         self._clear()

@@ -8,11 +8,11 @@ from typing import Final
 import torch
 
 from compiler_pool.frame import KeyRing
+from inference_node.ending import Ending
 from inference_node.engine import TorchEngine
 from inference_node.errors import RefusedRequestError
 from inference_node.opening import OpenStream
 from inference_node.protocol import NodeFault
-from inference_node.sequence import Ending
 from inference_node.snapshots.blob import MAX_HEADER_BYTES, Snapshot, opened, sealed
 from inference_node.snapshots.protocol import KeysValuesChoice, SavedModel
 from inference_node.snapshots.restoring import check_model

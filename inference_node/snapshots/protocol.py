@@ -48,6 +48,8 @@ class SavedRequest(Wire):
     adapter: str | None
     reasoning: ReasoningSpan | None
     drafts: bool
+    is_thought_open: bool = False
+    """Whether the prompt ends within a thought."""
 
 
 class SavedLogprob(Wire):

@@ -9,10 +9,11 @@ import torch
 
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder
+from inference_node.ending import Ending
 from inference_node.grammar import Prototype
 from inference_node.model_runner import ModelRunner
 from inference_node.protocol import GenerateEvent, Sampling
-from inference_node.sequence import DecodingSequence, Ending
+from inference_node.sequence import DecodingSequence
 from inference_node.slices import Slice
 from inference_node.snapshots.blob import Snapshot, opened, sealed
 from inference_node.snapshots.protocol import SavedModel, SavedRequest

@@ -1,0 +1,235 @@
+"""Thoughts in the step loop: free until their end, the contract after it, and no byte between the two."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import torch
+
+from compiler_pool.tokenizer import BoundTokenizer
+from inference_node.decoder import Decoder
+from inference_node.drafting.prompt_lookup import PromptLookup
+from inference_node.drafting.source import DraftWant
+from inference_node.model_runner import ModelRunner
+from inference_node.protocol import Finish, ReasoningReport, TokenEvent
+from inference_node.reasoning.span import ReasoningSpan
+from inference_node.sequence import DecodingSequence
+from inference_node.slices import Slice
+from tests.inference_node.loop_worlds import LIST, OBJECT
+from tests.inference_node.reasoning.worlds import markers
+from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
+
+OBJECT_TEXT = r'\{"name":"[a-z ]{1,12}","age":[1-9][0-9]{0,2}\}'
+PROMPT = "So <think>"
+
+
+@dataclass(slots=True)
+class Scripted:
+    """A runner whose model says what it is told, wherever it is asked; after it, only blanks."""
+
+    says: Sequence[int]
+    vocabulary_size: int
+    blank: int
+    looks_ahead: bool = False
+    reuses_logits: bool = False
+    positions: list[int] = field(default_factory=list)
+
+    def forward(self, slices: Sequence[Slice], ahead: torch.Tensor | None = None) -> torch.Tensor:
+        rows: list[torch.Tensor] = []
+        for part in slices:
+            self.positions += range(part.start, part.end)
+            for position in range(part.end - part.num_logits, part.end):
+                place = position + 1 - part.num_prompt_tokens
+                row = torch.zeros(self.vocabulary_size)
+                row[self.says[place] if 0 <= place < len(self.says) else self.blank] = 10.0
+                rows.append(row)
+        return torch.stack(rows) if rows else torch.zeros(0, self.vocabulary_size)
+
+    def read_keys_values(self, blocks: Sequence[int], num_tokens: int) -> torch.Tensor:
+        raise NotImplementedError
+
+    def write_keys_values(self, blocks: Sequence[int], keys_values: torch.Tensor) -> None:
+        raise NotImplementedError
+
+
+@dataclass(slots=True, kw_only=True)
+class Oracle:
+    """Drafts what will come."""
+
+    token_ids: Sequence[int]
+    name: str = "oracle"
+
+    def propose(self, wants: Sequence[DraftWant]) -> list[list[int]]:
+        return [list(self.token_ids[len(want.token_ids) :][: want.max_drafts]) for want in wants]
+
+    def observe(self, key: int, drafted: int, accepted: int) -> None:
+        pass
+
+    def forget(self, key: int) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    thought: str
+    answer: str
+    finish: Finish
+    report: ReasoningReport
+    sequence: DecodingSequence
+    logprobs: str
+    """The texts of the tokens whose log probabilities were told."""
+
+
+def told(collector: Collector, sequence: DecodingSequence) -> Said:
+    finish = collector.finish()
+    assert collector.is_well_formed
+    tokens = [event for event in collector.events if isinstance(event, TokenEvent)]
+    flags = [event.is_thought for event in tokens]
+    assert flags == sorted(flags, reverse=True), "no thought after the answer has begun"
+    assert collector.token_ids == sequence.token_ids[len(sequence.request.prompt_ids) :]
+    assert finish.usage.completion_tokens == len(collector.token_ids)
+    assert finish.usage.forced_tokens == sum(event.num_forced_tokens for event in tokens)
+    assert finish.reasoning is not None
+    return Said(
+        thought="".join(event.text for event in tokens if event.is_thought),
+        answer="".join(event.text for event in tokens if not event.is_thought),
+        finish=finish,
+        report=finish.reasoning,
+        sequence=sequence,
+        logprobs="".join(logprob.text for event in tokens for logprob in event.logprobs or []),
+    )
+
+
+def thinking(
+    runner: ModelRunner,
+    tokenizer: BoundTokenizer,
+    *,
+    budget_tokens: int | None = None,
+    is_begun: bool = True,
+    lead_in: str = "",
+    loop: dict[str, Any] | None = None,
+    **options: Any,
+) -> Said:
+    span = ReasoningSpan(markers(tokenizer, lead_in=lead_in), tokenizer, is_begun=is_begun, budget_tokens=budget_tokens)
+    collector = Collector()
+    plain = new_sequence(tokenizer, collector, PROMPT, **options)
+    sequence = DecodingSequence(replace(plain.request, span=span), tokenizer, collector, context_tokens=512)
+    with running_loop(runner, tokenizer, **(loop or {})) as running:
+        running.submit(sequence)
+        collector.finish()
+    return told(collector, sequence)
+
+
+@pytest.fixture
+def scripted(tokenizer: BoundTokenizer) -> Callable[..., Scripted]:
+    def make(*pieces: bytes | int, **options: Any) -> Scripted:
+        says = [
+            token_id
+            for piece in pieces
+            for token_id in ([piece] if isinstance(piece, int) else tokenizer.encode_exact(piece))
+        ]
+        blank = tokenizer.longest_first[b" "]
+        return Scripted(says=says, vocabulary_size=tokenizer.vocabulary_size, blank=blank, **options)
+
+    return make
+
+
+@pytest.mark.parametrize("looks_ahead", [False, True])
+def test_the_contract_begins_at_the_end_marker(
+    scripted: Callable[..., Scripted], tokenizer: BoundTokenizer, *, looks_ahead: bool
+) -> None:
+    runner = scripted(b"name is bob", b"</think>", b"bob", looks_ahead=looks_ahead)
+    said = thinking(runner, tokenizer, grammar=OBJECT)
+    assert said.thought == "name is bob"
+    assert re.fullmatch(OBJECT_TEXT, said.answer)
+    assert (said.finish.stop_cause, said.finish.accepting, said.report.state) == ("grammar_end", True, "closed")
+
+
+@pytest.mark.parametrize("looks_ahead", [False, True])
+def test_what_stands_behind_the_marker_in_its_token_is_picked_again_under_the_contract(
+    scripted: Callable[..., Scripted], tokenizer: BoundTokenizer, *, looks_ahead: bool
+) -> None:
+    behind = next(each for data, each in tokenizer.longest_first.items() if data.startswith(b">") and len(data) > 1)
+    runner = scripted(b"x", b"</think", behind, looks_ahead=looks_ahead)
+    said = thinking(runner, tokenizer, grammar=OBJECT)
+    assert said.thought == "x"
+    assert re.fullmatch(OBJECT_TEXT, said.answer)
+    ids = said.sequence.token_ids
+    assert behind not in ids
+    assert tokenizer.decode(ids).decode() == f"{PROMPT}x</think>{said.answer}"
+
+
+def test_the_end_of_the_sequence_within_a_thought_leaves_no_answer(
+    scripted: Callable[..., Scripted], tokenizer: BoundTokenizer
+) -> None:
+    runner = scripted(b"hm </", tokenizer.end_ids[0])
+    said = thinking(runner, tokenizer, grammar="start: /a*/")
+    assert (said.thought, said.answer) == ("hm </", "")
+    assert (said.finish.stop_cause, said.finish.accepting) == ("end_of_sequence", False)
+    assert said.report.state == "unfinished"
+
+
+def test_a_thought_that_fills_the_tokens_leaves_no_answer(
+    scripted: Callable[..., Scripted], tokenizer: BoundTokenizer
+) -> None:
+    said = thinking(scripted(b"a b c d e f g h"), tokenizer, grammar="start: /a*/", max_tokens=5)
+    assert (said.finish.stop_cause, said.finish.accepting, said.report.state) == ("max_tokens", False, "unfinished")
+    assert said.report.tokens == 5
+
+
+def test_stop_strings_are_the_answers(scripted: Callable[..., Scripted], tokenizer: BoundTokenizer) -> None:
+    runner = scripted(b"stop here", b"</think>", b"go on stop here")
+    said = thinking(runner, tokenizer, stop=["stop"])
+    assert (said.thought, said.answer.strip()) == ("stop here", "go on")
+    assert (said.finish.stop_cause, said.finish.accepting) == ("stop_string", None)
+
+
+def test_at_the_budget_the_node_ends_the_thought_and_leads_in_to_the_answer(
+    tiny_decoder: Decoder, tokenizer: BoundTokenizer
+) -> None:
+    said = thinking(on_cpu(tiny_decoder), tokenizer, grammar=OBJECT, budget_tokens=6, lead_in="\n\n", max_tokens=64)
+    assert re.fullmatch(OBJECT_TEXT, said.answer)
+    assert (said.report.state, said.finish.accepting) == ("budget", True)
+    text = tokenizer.decode(said.sequence.token_ids).decode(errors="replace")
+    assert text.endswith(f"</think>\n\n{said.answer}")
+
+
+def test_a_thought_that_the_prompt_did_not_begin_is_begun_and_costs_forced_tokens(
+    tiny_decoder: Decoder, tokenizer: BoundTokenizer
+) -> None:
+    said = thinking(on_cpu(tiny_decoder), tokenizer, grammar=LIST, budget_tokens=3, is_begun=False, max_tokens=64)
+    answer_ids = said.sequence.token_ids[len(said.sequence.request.prompt_ids) :]
+    assert tokenizer.decode(answer_ids).startswith(b"<think>")
+    assert said.finish.accepting is True
+    num_markers = len(tokenizer.encode_exact(b"<think>")) + len(tokenizer.encode_exact(b"</think>"))
+    assert said.finish.usage.forced_tokens >= num_markers
+    assert said.report.tokens == num_markers + 3
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_drafts_and_slices_change_no_token_of_thought_or_answer(
+    tiny_decoder: Decoder, tokenizer: BoundTokenizer, temperature: float
+) -> None:
+    def tokens(**loop: Any) -> Sequence[int]:
+        said = thinking(
+            on_cpu(tiny_decoder), tokenizer, grammar=LIST, budget_tokens=9, temperature=temperature, seed=3,
+            max_tokens=64, loop=loop,
+        )  # fmt: skip
+        return said.sequence.token_ids
+
+    alone = tokens()
+    assert tokens(chunk_tokens=16) == alone
+    assert tokens(drafts=PromptLookup(row_cost=0.0)) == alone
+    # Drafts that are right stand across the end of the thought, where the mask begins.
+    assert tokens(drafts=Oracle(token_ids=alone)) == alone
+
+
+def test_log_probabilities_are_of_the_answer_alone(
+    scripted: Callable[..., Scripted], tokenizer: BoundTokenizer
+) -> None:
+    runner = scripted(b"x", b"</think>", b"yes")
+    said = thinking(runner, tokenizer, num_top_logprobs=0, max_tokens=len(runner.says))
+    assert said.answer == "yes"
+    assert said.logprobs == "yes"
