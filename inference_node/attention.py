@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
 
-from inference_node.kv_cache import KvCache, SequenceKeysValues
+from inference_node.kv_cache import KvCache, LayerKeysValues, SequenceKeysValues
 from inference_node.model_config import ModelConfig
 from inference_node.slices import Slice, attention_parts
 
@@ -47,9 +47,10 @@ class AttentionByParts:
             num_rows += len(part.token_ids)
             parts = _parts(part, group, cache.dtype, cache.device)
             self._sequences.append((parts, cache.views(part.blocks, part.end)))
-        self._num_rows = num_rows
         self._filler = torch.zeros(
-            (num_padded_rows - num_rows, config.query_size), dtype=cache.dtype, device=cache.device
+            (num_padded_rows - num_rows, config.num_kv_heads, group, config.head_size),
+            dtype=cache.dtype,
+            device=cache.device,
         )
 
     def attend(self, queries: torch.Tensor, layer: int) -> torch.Tensor:
@@ -63,10 +64,17 @@ class AttentionByParts:
             for part in parts:
                 rows = queries[first : first + part.num_rows]
                 first += part.num_rows
-                attended.append(_attend(rows, keys[:, :, : part.num_keys], values[:, :, : part.num_keys], part.mask))
+                attended.append(_attend(rows, *_beginning(keys, values, part.num_keys), part.mask))
         if len(self._filler):
             attended.append(self._filler)
-        return torch.cat(attended) if len(attended) > 1 else attended[0]
+        return torch.cat(attended).flatten(1)
+
+
+def _beginning(keys: torch.Tensor, values: torch.Tensor, num_keys: int) -> LayerKeysValues:
+    """The first `num_keys`; the last part of a slice sees them all, and in most slices it is the only one."""
+    if num_keys == keys.shape[2]:
+        return keys, values
+    return keys[:, :, :num_keys], values[:, :, :num_keys]
 
 
 def _parts(part: Slice, group: int, dtype: torch.dtype, device: torch.device) -> list[_Part]:
@@ -86,11 +94,13 @@ def _mask(num_rows: int, num_keys: int, dtype: torch.dtype, device: torch.device
 
 
 def _attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    """[rows, kv heads, group, size] to [rows, query size].
+    """[rows, kv heads, group, size] to the same.
 
     The query heads of one key head stand as rows of one problem, so that grouped attention needs no copies of keys.
     """
+    if mask is None:
+        return F.scaled_dot_product_attention(queries, keys, values)
     num_rows, num_kv_heads, group, size = queries.shape
     stacked = queries.permute(1, 2, 0, 3).reshape(1, num_kv_heads, group * num_rows, size)
     attended = F.scaled_dot_product_attention(stacked, keys, values, attn_mask=mask)
-    return attended.view(num_kv_heads, group, num_rows, size).permute(2, 0, 1, 3).reshape(num_rows, -1)
+    return attended.view(num_kv_heads, group, num_rows, size).permute(2, 0, 1, 3)

@@ -17,6 +17,10 @@ from inference_node.row_padding import CANDIDATES, NO_PADDING, RowPadding, RowPr
 from inference_node.slices import Slice, attention_parts
 from inference_node.step_batch import StepBatch
 
+_MAX_LAYER_COUNTS: Final = 160
+_MAX_HEAD_COUNTS: Final = 24
+"""Row counts that are tried at load time. A layer's products take a millisecond, the head's many times that."""
+
 
 class Decoder:
     """The whole model. Stateless between steps but for the cache that a step is given."""
@@ -89,7 +93,10 @@ class Decoder:
 
     @torch.inference_mode()
     def choose_row_padding(self, *, max_rows: int, max_logit_rows: int) -> RowPadding | None:
-        """Measure, on one layer and on the head, what padding keeps rows independent, and use it from now on."""
+        """Measure, on one layer and on the head, what padding keeps rows independent, and use it from now on.
+
+        `max_rows` is the most tokens of a step, `max_logit_rows` the most that need logits, those after drafts too.
+        """
         cache = KvCache(self.config, num_blocks=max_rows, dtype=self.dtype, device=self.device)
         vocabulary_size = self.config.vocabulary_size
 
@@ -98,8 +105,8 @@ class Decoder:
                 Slice(blocks=[block], start=0, token_ids=[token % vocabulary_size], num_prompt_tokens=1, num_logits=0)
                 for block, token in enumerate(inputs)
             ]
-            batch, attention = self._prepared(slices, cache, padding)
-            return self.hidden(batch, cache, attention, num_layers=1)[: len(inputs)]
+            batch = StepBatch.build(slices, cache, padding)
+            return self.hidden(batch, cache, _Unattended(), num_layers=1)[: len(inputs)]
 
         def logits(inputs: range, padding: RowPadding) -> torch.Tensor:
             rows = [*inputs, *[0] * (padding.padded(len(inputs)) - len(inputs))]
@@ -108,8 +115,8 @@ class Decoder:
 
         self.row_padding = find_row_padding(
             [
-                RowProbe(compute=hidden, max_rows=max_rows),
-                RowProbe(compute=logits, max_rows=max_logit_rows),
+                RowProbe(compute=hidden, max_rows=max_rows, max_counts=_MAX_LAYER_COUNTS),
+                RowProbe(compute=logits, max_rows=max_logit_rows, max_counts=_MAX_HEAD_COUNTS),
             ]
         )
         return self.row_padding
@@ -147,6 +154,13 @@ class Decoder:
 
     def _normed(self, rows: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         return F.rms_norm(rows, (rows.shape[-1],), weight, self.config.norm_epsilon)
+
+
+class _Unattended:
+    """Stands for attention where products are measured: parts attend apart from each other in any case."""
+
+    def attend(self, queries: torch.Tensor, layer: int) -> torch.Tensor:  # noqa: ARG002 - as the protocol says
+        return queries.flatten(1)
 
 
 def _cut(whole: Slice) -> list[Slice]:

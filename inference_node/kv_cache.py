@@ -64,8 +64,9 @@ class KvCache:
         used = blocks[: -(-num_tokens // BLOCK_TOKENS)]
         first = used[0]
         if list(used) == list(range(first, first + len(used))):
-            run = self._rows.narrow(1, first * BLOCK_TOKENS, num_tokens)
-            return [_keys_values(rows, self._config) for rows in run.unbind(0)]
+            # All layers at once: a view costs a microsecond or so, and there would be hundreds of them in a step.
+            keys, values = _keys_values(self._rows.narrow(1, first * BLOCK_TOKENS, num_tokens), self._config)
+            return list(zip(keys.unbind(0), values.unbind(0), strict=True))
         return _GatheredKeysValues(self, self._config, used, num_tokens)
 
     def read(self, blocks: Sequence[int], num_tokens: int) -> torch.Tensor:
@@ -108,6 +109,7 @@ class _GatheredKeysValues:
 
 
 def _keys_values(rows: torch.Tensor, config: ModelConfig) -> LayerKeysValues:
-    """[tokens, keys | values] as keys and values, without a copy."""
-    tokens = rows.view(len(rows), 2, config.num_kv_heads, config.head_size)
-    return tokens.select(1, 0).transpose(0, 1).unsqueeze(0), tokens.select(1, 1).transpose(0, 1).unsqueeze(0)
+    """[..., tokens, keys | values] as keys and values, each [..., 1, kv heads, tokens, head size], without a copy."""
+    tokens = rows.unflatten(-1, (2, config.num_kv_heads, config.head_size))
+    keys, values = tokens.unbind(-3)
+    return keys.transpose(-3, -2).unsqueeze(-4), values.transpose(-3, -2).unsqueeze(-4)

@@ -35,7 +35,12 @@ CANDIDATES: Final = (
 """Cheapest first. A lone row is never computed as one: matrix-vector kernels add in an order of their own, which
 bfloat16's rounding hides from a small sample."""
 
-_TRIES_PER_COUNT: Final = 2
+_MAX_SMALL_COUNT: Final = 12
+"""Counts up to here are tried with several sets of inputs: decoding has few rows, and kernels differ most there."""
+
+_NUM_SMALL_STARTS: Final = 3
+_STRIDE: Final = 7
+"""Larger counts are tried once each, with inputs that begin elsewhere every time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,13 +49,15 @@ class RowProbe:
 
     compute: Callable[[range, RowPadding], torch.Tensor]
     max_rows: int
+    """The most rows that a step can have there."""
+    max_counts: int
+    """How many of the larger row counts are tried: all of them where there are no more, else evenly spread ones."""
 
 
 def find_row_padding(probes: Sequence[RowProbe]) -> RowPadding | None:
     """The cheapest padding under which an input's row is bitwise the same at every place in every company.
 
-    A sample, not a proof: every small count and some of the others, each with a few sets of inputs. None if no
-    candidate passes.
+    A sample, not a proof: many row counts, each with one to three sets of inputs. None if no candidate passes.
     """
     for padding in CANDIDATES:
         if all(_rows_agree(probe, padding) for probe in probes):
@@ -62,14 +69,19 @@ def _rows_agree(probe: RowProbe, padding: RowPadding) -> bool:
     reference = probe.compute(range(probe.max_rows), padding)
     return all(
         torch.equal(probe.compute(inputs, padding), reference[inputs.start : inputs.stop])
-        for inputs in _companies(probe.max_rows)
+        for inputs in _companies(probe)
     )
 
 
-def _companies(max_rows: int) -> Iterator[range]:
+def _companies(probe: RowProbe) -> Iterator[range]:
     """Runs of inputs, of many lengths and starts, so that each input is seen at several places."""
-    counts = sorted({*range(1, min(max_rows, 12) + 1), *range(13, max_rows + 1, 23)})
-    for count in counts:
-        spare = max_rows - count
-        for start in sorted({spare * number // _TRIES_PER_COUNT for number in range(_TRIES_PER_COUNT + 1)}):
+    for count in range(1, min(probe.max_rows, _MAX_SMALL_COUNT) + 1):
+        spare = probe.max_rows - count
+        for start in sorted({spare * number // (_NUM_SMALL_STARTS - 1) for number in range(_NUM_SMALL_STARTS)}):
             yield range(start, start + count)
+    num_larger = probe.max_rows - _MAX_SMALL_COUNT
+    num_tried = min(probe.max_counts, num_larger)
+    for number in range(num_tried):
+        count = probe.max_rows - number * num_larger // num_tried
+        start = number * _STRIDE % (probe.max_rows - count + 1)
+        yield range(start, start + count)
