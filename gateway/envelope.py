@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from gateway.completion import CompletionClass, NotAsked
+from gateway.decoding import decoding_member
 from gateway.errors import OutputError
 from gateway.outcome import BoundContract, Outcome, TakenContract
 from gateway.problem_rows import REASONS
@@ -87,6 +88,7 @@ def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
         seed=outcome.seed,
         stop_cause=outcome.end,
         forced_tokens=sum(each.usage.forced_tokens for each in record.outcomes or (outcome,)),
+        decoding=decoding_member(outcome),
         compile_cpu_ms=None if bound is None else round(bound.compile_cpu_ms, 3),
         cost=None if record.cost is None else CostMember(**record.cost.members()),
         timings=record.clock.milliseconds(),

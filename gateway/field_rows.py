@@ -15,13 +15,13 @@ _PROMPT = "the model's own chat template makes the prompt"
 _DETAILS = "this is not returned"
 
 EXTRA_ACCEPTED: Mapping[str, str] = {
-    "cache_salt": "it is not handed on; our own nodes share no cache between requests",
+    "cache_salt": "it is not handed on; what was computed of a prompt is found again by its tenant alone",
     "priority": "requests are begun in the order in which they come",
     "request_id": "the gateway names requests itself, in `x-request-id`",
     "rid": "the gateway names requests itself, in `x-request-id`",
     "session_id": "nothing is kept between requests",
     "id_slot": "nothing is kept between requests",
-    "cache_prompt": "it is not handed on; our own nodes share no cache between requests",
+    "cache_prompt": "it is not handed on; what was computed of a prompt may be found again by its tenant",
     "n_keep": "a prompt is never cut",
     "n_discard": "a prompt is never cut",
     "custom_labels": "metrics have closed sets of labels",

@@ -14,6 +14,7 @@ from gateway.composition.composition import Composition
 from gateway.composition.shape import Thought
 from gateway.composition.splitter import Splitter
 from gateway.deadline import Deadline
+from gateway.identifiers import TenantPartition
 from gateway.judging import AnswerJudge
 from gateway.nodes import ModelOffer, OpenSequence
 from gateway.outcome import BoundContract, Composed, Downgraded, Outcome
@@ -23,7 +24,7 @@ from gateway.rules.verdict import RulesVerdict
 from gateway.stages import Stage, StageClock
 from gateway.validation.verdict import Invalid, Valid, Verdict
 from inference_node.errors import NodeUnavailableError
-from inference_node.protocol import Finish, GenerateEvent, ReasoningReport, TokenEvent, Usage
+from inference_node.protocol import DecodingReport, Finish, GenerateEvent, ReasoningReport, TokenEvent, Usage
 from policy.serving_plan import Enforcer, Granted
 
 _NOT_GIVEN_OUT: Final = "where is not told, because nobody has said that the caller may have this answer"
@@ -45,6 +46,8 @@ class Terms:
     clock: StageClock
     meter: Meter
     ignored: Mapping[str, str]
+    partition: TenantPartition
+    """Whose prompts may be found computed, and whose turn it is."""
     granted: Granted
     """Who sees to the contract. Where that is the validator alone, `bound` is None though there is a contract."""
     is_claimed: bool = False
@@ -266,6 +269,7 @@ class Generation:
             reasoning_tokens=self._reasoning_tokens,
             thought=thought,
             thought_budget_tokens=None if terms.thought is None else terms.thought.budget_tokens,
+            decoding=self._decoding(is_given_out=classified.reason is None or not terms.rules.must_authorise),
             ignored=terms.ignored,
             downgrade=self._downgrade if stands_alone else None,
             num_repairs=self._num_repairs,
@@ -281,6 +285,12 @@ class Generation:
             return None
         state = self._splitter.thought_state
         return ReasoningReport(tokens=self._reasoning_tokens, state=state)
+
+    def _decoding(self, *, is_given_out: bool) -> DecodingReport | None:
+        """What the node says of it, without names of members where nobody may have the answer."""
+        if self._finish is None or is_given_out:
+            return None if self._finish is None else self._finish.decoding
+        return self._finish.decoding.model_copy(update={"pressure_by_field": {}})
 
     @property
     def _downgrade(self) -> Downgraded:

@@ -14,7 +14,7 @@ from gateway.nodes import ModelOffer, Server, SignedArtifact
 from gateway.protocol import FinishReason
 from gateway.rules.verdict import RulesVerdict
 from gateway.validation.verdict import Verdict
-from inference_node.protocol import ReasoningReport, Usage
+from inference_node.protocol import DecodingReport, ReasoningReport, Usage
 from policy.enforcement import EnforcementPolicy, KeywordStatus, ReportEntry
 from policy.limits import LimitClass
 from policy.text_bounds import TextReport
@@ -163,6 +163,8 @@ class Outcome:
     thought: ReasoningReport | None = None
     """How the thought before the answer went; None where none was asked for."""
     thought_budget_tokens: int | None = None
+    decoding: DecodingReport | None = None
+    """What decoding was like; None where it is not known: another backend, or a stream that broke off."""
     ignored: Mapping[str, str] = field(default_factory=dict)
     """What was sent and has no effect, with the reason."""
     downgrade: Downgraded | None = None

@@ -137,6 +137,7 @@ class Pipeline:
                 granted=granted,
                 is_claimed=is_claimed(offer, composition.taken, granted),
                 thought=intent.thought if thinks_apart else None,
+                partition=caller.partition,
             )
             begin = partial(self._begun, intent, terms, record)
             async with begin(0) as first:
@@ -186,6 +187,7 @@ class Pipeline:
             stop=list(intent.stop),
             tools=_offers(intent),
             top_logprobs=intent.top_logprobs,
+            partition=terms.partition,
             reasoning=None if terms.thought is None else ReasoningSpan(budget_tokens=terms.thought.budget_tokens),
         )
         return self._nodes.open(offer, request, None if bound is None else bound.signed, timer)

@@ -149,6 +149,36 @@ class CostMember(Answered):
     total: str
 
 
+class SpreadMember(Answered):
+    """Of a quantity that was measured at each pick: median, 95th percentile, largest."""
+
+    p50: float
+    p95: float
+    max: float
+
+
+class DecodingMember(Answered):
+    """What decoding was like. A spread is null where nothing was measured."""
+
+    picks: int
+    """Tokens that the model chose; forced ones, and drafts that it would have chosen, take no pick of their own."""
+    forced_tokens: int
+    cached_prompt_tokens: int
+    """Of the prompt, those that an earlier request of the same tenant had computed."""
+    drafted_tokens: int
+    accepted_draft_tokens: int
+    preemptions: int
+    mask_ms: SpreadMember | None
+    """From when a mask was asked for until it was there."""
+    allowed_tokens: SpreadMember | None
+    """Of the vocabulary, by the contract."""
+    pressure: SpreadMember | None
+    """The probability that the mask took away from the model's own distribution: near 1, the model wanted to write
+    something else than the contract allows."""
+    pressure_by_field: dict[str, float]
+    """The largest, by the JSON Pointer of the member that was being written, `*` for an index; largest first."""
+
+
 class SchemagateMember(Answered):
     """The extension member `schemagate`: what this product says beyond OpenAI's own fields."""
 
@@ -178,6 +208,8 @@ class SchemagateMember(Answered):
     seed: int
     stop_cause: str
     forced_tokens: int
+    decoding: DecodingMember | None = None
+    """Null where it is not known: another backend, or a stream that broke off."""
     compile_cpu_ms: float | None
     cost: CostMember | None = None
     """Null where the operator has set no price for what was used."""

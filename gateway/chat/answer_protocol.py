@@ -19,6 +19,7 @@ class PromptTokensDetails(Answered):
     """Of the prompt's tokens."""
 
     cached_tokens: int = 0
+    """That an earlier request of the same tenant had computed."""
     audio_tokens: int = 0
 
 
@@ -28,7 +29,9 @@ class CompletionTokensDetails(Answered):
     reasoning_tokens: int = 0
     audio_tokens: int = 0
     accepted_prediction_tokens: int = 0
+    """Drafted by the node, and what the model would have written: a part of the answer's tokens."""
     rejected_prediction_tokens: int = 0
+    """Drafted and not written: no part of the answer's tokens, and not charged."""
 
 
 class Usage(Answered):

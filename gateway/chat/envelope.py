@@ -16,9 +16,11 @@ from gateway.chat.answer_protocol import (
     FunctionToolCall,
     LogprobMember,
     Logprobs,
+    PromptTokensDetails,
     TopLogprobMember,
     Usage,
 )
+from gateway.decoding import cached_prompt_tokens, draft_tokens
 from gateway.envelope import member_of
 from gateway.nodes import ModelOffer
 from gateway.outcome import Outcome, deciding
@@ -56,12 +58,16 @@ def usage_of(outcomes: Sequence[Outcome]) -> Usage:
     prompts = [outcome.usage.prompt_tokens for outcome in outcomes]
     prompt = max(prompts) if outcomes[0].offer.capability is Capability.GRAMMAR else sum(prompts)
     completion = sum(outcome.usage.completion_tokens for outcome in outcomes)
+    accepted, rejected = draft_tokens(outcomes)
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=completion,
         total_tokens=prompt + completion,
+        prompt_tokens_details=PromptTokensDetails(cached_tokens=cached_prompt_tokens(outcomes)),
         completion_tokens_details=CompletionTokensDetails(
-            reasoning_tokens=sum(outcome.reasoning_tokens for outcome in outcomes)
+            reasoning_tokens=sum(outcome.reasoning_tokens for outcome in outcomes),
+            accepted_prediction_tokens=accepted,
+            rejected_prediction_tokens=rejected,
         ),
     )
 

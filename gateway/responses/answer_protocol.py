@@ -112,9 +112,10 @@ class ResponseError(Answered):
 
 
 class InputTokensDetails(Answered):
-    """No prompt is kept from one request to another."""
+    """Of the input's tokens."""
 
     cached_tokens: int = 0
+    """That an earlier request of the same tenant had computed."""
     cache_write_tokens: int = 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gateway.answer import AnswerPart
 from gateway.completion import CompletionClass
+from gateway.decoding import cached_prompt_tokens
 from gateway.envelope import member_of, output_error
 from gateway.outcome import Outcome
 from gateway.problem import Problem
@@ -16,6 +17,7 @@ from gateway.record import RequestRecord
 from gateway.responses.answer_protocol import (
     FailedMember,
     IncompleteDetails,
+    InputTokensDetails,
     OutputTokensDetails,
     ReasoningMember,
     ResponseError,
@@ -201,6 +203,7 @@ def usage_of(outcome: Outcome) -> ResponseUsage:
     prompt, completion = outcome.usage.prompt_tokens, outcome.usage.completion_tokens
     return ResponseUsage(
         input_tokens=prompt,
+        input_tokens_details=InputTokensDetails(cached_tokens=cached_prompt_tokens([outcome])),
         output_tokens=completion,
         output_tokens_details=OutputTokensDetails(reasoning_tokens=outcome.reasoning_tokens),
         total_tokens=prompt + completion,

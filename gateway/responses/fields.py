@@ -15,8 +15,8 @@ RESPONSES_FIELDS: Final = FieldTable(
     carriers=SHARED_CARRIERS | {"text"},
     accepted={
         **EXTRA_ACCEPTED,
-        "prompt_cache_options": "prompts share no cache between requests",
-        "prompt_cache_retention": "prompts share no cache between requests",
+        "prompt_cache_options": "what was computed of a prompt is found again by its tenant while there is room",
+        "prompt_cache_retention": "what was computed of a prompt is found again by its tenant while there is room",
     },
     unsupported={
         **EXTRA_UNSUPPORTED,
