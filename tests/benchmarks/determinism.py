@@ -4,10 +4,11 @@
     python -m tests.benchmarks.determinism --device cuda --deterministic
 
 Fifty requests (prompts of 40 to 200 tokens, most under a contract, greedy and by chance) are decoded one by one, each
-with all of its prompt computed; then the same, sharing what their prompts have in common, in other company, with prompts cut at other places, with so few blocks that sequences lose theirs and are
-computed again, saved and restored in a process of its own with their keys and values and without, with other numbers of
-threads, and with drafts. Token ids, texts, ends and counts have to be the same. A row that did not do what it says
-(nobody preempted, nothing saved, no draft taken) fails as well.
+with all of its prompt computed; then together, sharing what their prompts have in common: in other company, with
+prompts cut at other places, with so few blocks that sequences lose theirs and are computed again, saved and restored in
+a process of its own with their keys and values and without, with other numbers of threads, and with drafts. Token ids,
+texts, ends and counts have to be the same. A row that did not do what it says (nobody preempted, nothing saved, no
+draft taken) fails as well.
 """
 
 import argparse
