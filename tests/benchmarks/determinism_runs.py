@@ -158,7 +158,8 @@ class Workload:
 
     def _request(self, number: int, max_tokens: int) -> GenerateRequest:
         frame = self.frames[number % len(self.frames)]
-        content = FRAMINGS[number // len(TOPICS) % len(FRAMINGS)].format(TOPICS[number % len(TOPICS)])
+        framing = FRAMINGS[number // len(TOPICS) % len(FRAMINGS)]
+        content = framing.replace("{}", TOPICS[number % len(TOPICS)])
         return GenerateRequest(
             request_id=f"request {number}",
             messages=[ChatMessage(role="user", content=content)],
