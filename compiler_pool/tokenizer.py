@@ -60,6 +60,9 @@ class BoundTokenizer:
     is_faithful: bool
     """Whether the engine's split spells the text again, if that is in NFC and holds nothing misread and no missing
     byte. Where it does not, forced text would be offered as other text."""
+    spoken: frozenset[int]
+    """Special tokens, but no ends, whose name is part of what a model says, such as `<tool_call>`: its files flag them
+    as no special ones. The engine takes them for such all the same, so no grammar offers them as text."""
     text_tokens: LongestMatch
     """Over what text may be made of; of several tokens with the same bytes, the lowest id."""
 
@@ -83,6 +86,11 @@ class BoundTokenizer:
         if not self.special.intersection(ids) and self.decode(ids) == data:
             return ids
         return self.text_tokens.split(data, path=self.name)
+
+    def text_of(self, token_id: int) -> bytes:
+        """What a token adds to an answer: nothing for special ones, but for those whose name is to be seen."""
+        is_text = token_id not in self.special or token_id in self.spoken
+        return self.token_bytes[token_id] if is_text else b""
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """The bytes of some tokens."""
@@ -142,6 +150,7 @@ def load_tokenizer(path: Path) -> BoundTokenizer:
         and all(
             _spells(engine, token_bytes, special, probe) for probe in _PROBES if missing.isdisjoint(probe.encode())
         ),
+        spoken=vocabulary.spoken.intersection(special).difference(ends),
         text_tokens=LongestMatch.over(by_bytes),
     )
 

@@ -35,6 +35,7 @@ def read_hugging_face(path: Path) -> Vocabulary:
         named_ends=tuple(_named_ends(directory, config, table.ids_by_name, path)),
         width=_width(config, path),
         engine=EngineDocument(text=_for_the_engine(document, text)),
+        spoken=table.spoken,
     )
 
 

@@ -21,6 +21,8 @@ class TokenTable:
     token_bytes: tuple[bytes, ...]
     ids_by_name: dict[str, int]
     """Added tokens only: the ones that have a name rather than a text."""
+    spoken: frozenset[int]
+    """Those of them that the document flags as no special ones: their name is to be seen in what a model says."""
     normaliser: str
     keeps_text: bool
     """Whether splitting is known to keep every text in NFC that does not hold the mark of spaces."""
@@ -66,6 +68,7 @@ def _table(document: Mapping[str, Any], path: str) -> TokenTable:
     return TokenTable(
         token_bytes=table_of(as_bytes, path=path),
         ids_by_name=added,
+        spoken=frozenset(token["id"] for token in document.get("added_tokens") or [] if token.get("special") is False),
         normaliser=json.dumps(document.get("normalizer"), sort_keys=True),
         keeps_text=keeps_text(document),
     )

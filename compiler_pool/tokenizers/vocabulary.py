@@ -37,7 +37,8 @@ class Vocabulary:
 
     `names` are the tokens that have a name rather than a text; `named_ends` are the ids that the source itself says
     end a text, in its order; `width` is that of the model's logits, where something tells it. `keeps_text` says that
-    nothing changes a text in NFC before it is split, the mark of spaces aside.
+    nothing changes a text in NFC before it is split, the mark of spaces aside. `spoken` are named tokens whose name is
+    to be seen in what a model says.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Vocabulary:
     named_ends: tuple[int, ...]
     width: int | None
     engine: EngineSource
+    spoken: frozenset[int] = frozenset()
 
 
 def table_of(as_bytes: Mapping[int, bytes], *, path: str) -> tuple[bytes, ...]:
