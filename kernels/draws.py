@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
+import torch
 from torch import Tensor
 
-TILE_TOKENS: Final = 4096
+TILE_TOKENS: Final = 1024
 """Neighbouring tokens between which the second stage of a draw decides. A part of the function: another size draws
 other tokens from the same seeds."""
 
@@ -40,3 +41,13 @@ class Sampled:
     """float32 [n]: the raw probability of what is not allowed. Exactly 0 where nothing is forbidden."""
     num_allowed: Tensor
     """int32 [n]: ids that the mask allows; the vocabulary for a row without one."""
+
+
+def nothing_sampled(draws: Draws) -> Sampled:
+    """No token for any row."""
+    return Sampled(
+        token_ids=torch.full_like(draws.seed, -1),
+        logprobs=torch.full_like(draws.temperature, float("nan")),
+        removed_mass=torch.full_like(draws.temperature, float("nan")),
+        num_allowed=torch.zeros_like(draws.top_k),
+    )

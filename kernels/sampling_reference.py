@@ -10,11 +10,11 @@ from typing import Final
 
 import torch
 
-from kernels.draws import TILE_TOKENS, Draws, Sampled
+from kernels.draws import TILE_TOKENS, Draws, Sampled, nothing_sampled
 from kernels.gumbel_noise import TILE_WORD, gumbel_noise, row_keys
 from kernels.token_filters import filter_tokens
 
-_LEAST_TEMPERATURE: Final = 1e-30
+LEAST_TEMPERATURE: Final = 1e-30
 """Divides without overflow. Far above it any two logits that differ are infinitely far apart already."""
 _MINUS_INFINITY_BITS: Final = -0x800000
 SHARED_NATS: Final = 40.0
@@ -31,7 +31,7 @@ def masked_sample_reference(
     """`masked_sampling.masked_sample` for arguments that were checked there."""
     is_there = None if rows is None else (rows >= 0) & (rows < logits.shape[0])
     if not logits.shape[0]:
-        return _nothing(draws)
+        return nothing_sampled(draws)
     raw = (logits if rows is None else logits[rows.clamp(0, logits.shape[0] - 1)]).float()
     num_allowed = torch.full_like(draws.top_k, raw.shape[1])
     keep: torch.Tensor | None = None
@@ -39,7 +39,7 @@ def masked_sample_reference(
         words = _row_words(bitmask, mask_rows, raw.shape[1])
         num_allowed = _num_bits(words)
         keep = _tiles(_spread_bits(words)[:, : raw.shape[1]], fill=0)
-    sampled = _sample(_tiles(raw, fill=float("-inf")), keep, draws, num_allowed)
+    sampled = _sample(_tiles(raw, fill=float("-inf")), keep, draws, num_allowed, raw.shape[1])
     if is_there is None:
         return sampled
     return Sampled(
@@ -50,7 +50,9 @@ def masked_sample_reference(
     )
 
 
-def _sample(raw: torch.Tensor, keep: torch.Tensor | None, draws: Draws, num_allowed: torch.Tensor) -> Sampled:
+def _sample(
+    raw: torch.Tensor, keep: torch.Tensor | None, draws: Draws, num_allowed: torch.Tensor, vocabulary_size: int
+) -> Sampled:
     """From tiles [n, tiles, tile]; `keep` is int32 of that shape, all bits set where the token is allowed, or none."""
     raw_top = raw.amax(2)
     if bool(raw_top.isnan().any()):
@@ -62,10 +64,10 @@ def _sample(raw: torch.Tensor, keep: torch.Tensor | None, draws: Draws, num_allo
     allowed, top, allowed_sum, removed = raw, raw_top, raw_sum, torch.zeros_like(raw_total)
     if keep is not None:
         allowed_sum = (weights.view(torch.int32) & keep).view(torch.float32).sum(2)
-        forbid = keep.bitwise_not()
-        removed_sum = weights.view(torch.int32).bitwise_and_(forbid).view(torch.float32).sum(2)
-        removed = ((removed_sum * scale).sum(1) / raw_total).masked_fill_(removed_sum.sum(1) == 0, 0.0)
-        forbid.bitwise_and_(_MINUS_INFINITY_BITS)
+        removed_sum = (raw_sum - allowed_sum).clamp_(min=0.0)
+        nothing_removed = (num_allowed == vocabulary_size) | (removed_sum.sum(1) == 0)
+        removed = ((removed_sum * scale).sum(1) / raw_total).masked_fill_(nothing_removed, 0.0)
+        forbid = keep.bitwise_not().bitwise_and_(_MINUS_INFINITY_BITS)
         allowed = (raw.view(torch.int32) & keep).bitwise_or_(forbid).view(torch.float32)
         top = allowed.amax(2)
     fails = ~(allowed_sum.sum(1).isfinite() & top.amax(1).isfinite() & _in_range(draws))
@@ -93,7 +95,7 @@ def _draw(
     all_greedy = bool(greedy.all())
     scores = top
     keys = row_keys(draws.seed, draws.place)
-    sharpness = draws.temperature.clamp(min=_LEAST_TEMPERATURE).reciprocal()[:, None]
+    sharpness = draws.temperature.clamp(min=LEAST_TEMPERATURE).reciprocal()[:, None]
     if not all_greedy:
         tiles = torch.arange(num_tiles, dtype=torch.int32, device=allowed.device)
         drawn = (top - _base(top.amax(1, keepdim=True))) * sharpness + sums.log()
@@ -122,7 +124,7 @@ def _tempered_sums(
         return sums
     # Rows that do not need it keep their sums: what a row gets does not depend on who else is there.
     some = allowed if bool(own.all()) else allowed[own]
-    sharpness = draws.temperature[own].clamp(min=_LEAST_TEMPERATURE).reciprocal()
+    sharpness = draws.temperature[own].clamp(min=LEAST_TEMPERATURE).reciprocal()
     tempered = (some - _base(top[own])[:, :, None]).mul_(sharpness[:, None, None]).exp_()
     sums[own] = tempered.sum(2)
     return sums.masked_fill_(is_empty, 0.0)
@@ -189,12 +191,3 @@ def _tiles(rows: torch.Tensor, *, fill: float) -> torch.Tensor:
     rest = -rows.shape[1] % tile
     padded = torch.nn.functional.pad(rows, (0, rest), value=fill) if rest else rows
     return padded.reshape(len(rows), -1, tile)
-
-
-def _nothing(draws: Draws) -> Sampled:
-    return Sampled(
-        token_ids=torch.full_like(draws.seed, -1),
-        logprobs=torch.full_like(draws.temperature, float("nan")),
-        removed_mass=torch.full_like(draws.temperature, float("nan")),
-        num_allowed=torch.zeros_like(draws.top_k),
-    )

@@ -39,12 +39,13 @@ def _kept(row: torch.Tensor, temperature: float, top_k: int, top_p: float) -> to
         # All that equal the last candidate, or the choice between them would be the sort's.
         candidates = (row >= least).nonzero()[:, 0]
         candidates = candidates[row[candidates].argsort(descending=True, stable=True)][:top_k]
-        is_whole = len(candidates) == top_k
+        if len(candidates) < top_k < num_tokens:
+            continue
         masses = weights[candidates].double().cumsum(0)
-        total = masses[-1] if is_whole else weights.double().sum()
+        is_whole = len(candidates) == top_k
         if top_p >= 1 and is_whole:
             return candidates
-        target = total * top_p
+        target = top_p * (masses[-1] if is_whole else weights.double().sum())
         if is_whole or bool(masses[-1] >= target):
             num_kept = 1 + int((masses[:-1] < target).sum())
             return candidates[:num_kept]

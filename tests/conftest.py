@@ -9,5 +9,9 @@ ROOT = Path(__file__).parent.parent
 os.environ.setdefault("SCHEMAGATE_CACHE_DIR", str(ROOT / ".cache"))
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+# Without a GPU, Triton's kernels run in its interpreter. Triton looks once, when it is first imported.
+if not Path("/dev/nvidiactl").exists():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
 # A server is started by the first test that asks for one.
 pytest_plugins = ["tests.postgres", "tests.redis_server"]

@@ -1,4 +1,5 @@
 import importlib
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -46,6 +47,12 @@ def test_selected_rows_are_masked_and_the_others_left_alone(data: st.DataObject)
             assert torch.equal(logits[row], before[row])
 
 
+def test_rows_may_be_plain_numbers() -> None:
+    logits = torch.zeros(3, 40)
+    apply_bitmask_(logits, packed([{1}, {2}], 40), rows=[2, 0])
+    assert logits.isfinite().nonzero().tolist() == [[0, 2], *([1, token] for token in range(40)), [2, 1]]
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
 def test_every_floating_type_is_masked(dtype: torch.dtype) -> None:
     logits = torch.zeros(1, 40, dtype=dtype)
@@ -84,10 +91,14 @@ def test_bits_past_the_vocabulary_mean_nothing() -> None:
         (torch.zeros(2, 2, dtype=torch.int32), torch.tensor([1, 1])),
         (torch.zeros(2, 2, dtype=torch.int32), torch.tensor([1])),
         (torch.zeros(1, 2, dtype=torch.int32), torch.tensor([1], dtype=torch.int32)),
+        (torch.zeros(1, 2, dtype=torch.int32), [2]),
+        (torch.zeros(1, 2, dtype=torch.int32), (-1,)),
+        (torch.zeros(2, 2, dtype=torch.int32), [1, 1]),
+        (torch.zeros(2, 2, dtype=torch.int32), [1]),
     ],
 )
 def test_a_mask_that_does_not_fit_is_refused_and_changes_nothing(
-    bitmask: torch.Tensor, rows: torch.Tensor | None
+    bitmask: torch.Tensor, rows: torch.Tensor | Sequence[int] | None
 ) -> None:
     logits = torch.zeros(2, 40)
     with pytest.raises(BitmaskError):
