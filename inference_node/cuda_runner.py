@@ -1,7 +1,7 @@
 """The model on a GPU, as the step loop asks for it.
 
-A step of few rows is a replay of a captured graph, whatever its slices are: single tokens, drafts, pieces of prompts. A
-larger one, or one with an adapter, is launched kernel by kernel.
+A step is a replay of a captured graph, whatever its slices are: single tokens, drafts, pieces of prompts. One that fits
+no graph, or has an adapter, is launched kernel by kernel, which costs the host some 15 ms.
 """
 
 import os
@@ -10,10 +10,10 @@ from typing import Final
 
 import torch
 
-from inference_node.decode_graphs import CapturedSteps, LaunchedSteps, Steps, buckets_up_to
+from inference_node.decode_graphs import CapturedSteps, LaunchedSteps, Steps, StepShape, step_shapes
 from inference_node.decoder import Decoder
 from inference_node.device_decoder import DeviceDecoder
-from inference_node.device_rows import DeviceRows, RowBuffers, RowLayout
+from inference_node.device_rows import DeviceRows, RowBuffers, RowLayout, count_rows
 from inference_node.kv_cache import KvCache
 from inference_node.row_agreement import check_row_agreement
 from inference_node.slices import BLOCK_TOKENS, Slice
@@ -59,6 +59,7 @@ class CudaRunner:
         self.decoder: Final = decoder
         self.cache: Final = cache
         self.is_deterministic: Final = is_deterministic
+        self._has_tiles = not is_deterministic
         self._multiple = DETERMINISTIC_ROWS if is_deterministic else BLOCK_TOKENS
         self._layers = DeviceDecoder(
             decoder,
@@ -66,17 +67,21 @@ class CudaRunner:
             context_tokens=context_tokens,
             rows_per_product=DETERMINISTIC_ROWS if is_deterministic else None,
         )
-        smallest = DETERMINISTIC_ROWS if is_deterministic else 1
-        largest_step = max(max_step_rows, max_sequences, smallest)
-        self._buckets = tuple(bucket for bucket in buckets_up_to(largest_step) if bucket >= smallest)
+        largest_step = max(max_step_rows, max_sequences)
+        self._shapes = step_shapes(
+            max_rows=largest_step, multiple=DETERMINISTIC_ROWS if is_deterministic else 1, has_tiles=self._has_tiles
+        )
         # Tiles leave up to a block of fillers behind each slice.
+        most_rows = max(self._shapes[-1].num_rows, self._padded(largest_step + max_sequences * BLOCK_TOKENS))
         self._buffers = RowBuffers(
-            max_rows=self._padded(largest_step + max_sequences * BLOCK_TOKENS),
+            max_rows=most_rows,
             max_blocks=max_sequences * -(-context_tokens // BLOCK_TOKENS),
             device=decoder.device,
         )
         self._logits = torch.empty(
-            (self._buckets[-1], decoder.config.vocabulary_size), dtype=decoder.dtype, device=decoder.device
+            (max(shape.num_logits for shape in self._shapes), decoder.config.vocabulary_size),
+            dtype=decoder.dtype,
+            device=decoder.device,
         )
         self._steps = self._prepare(has_graphs=has_graphs and decoder.device.type == "cuda")
         if is_deterministic:
@@ -90,15 +95,17 @@ class CudaRunner:
     @torch.inference_mode()
     def forward(self, slices: Sequence[Slice], ahead: torch.Tensor | None = None) -> torch.Tensor:
         """As `ModelRunner` says; returns before the device is done."""
-        num_rows = sum(len(part.token_ids) for part in slices)
-        if num_rows > self._buckets[-1] or any(part.adapter for part in slices):
-            return self._launch(slices, ahead)
-        layout = RowLayout.of(slices, has_tiles=False)
-        bucket = next(bucket for bucket in self._buckets if bucket >= num_rows)
-        rows = self._buffers.load(layout, bucket)
+        tiled, single = count_rows(slices)
+        if not self._has_tiles:
+            tiled, single = 0, sum(len(part.token_ids) for part in slices)
+        num_logits = sum(part.num_logits for part in slices)
+        shape = next((shape for shape in self._shapes if shape.holds(tiled, single, num_logits)), None)
+        if shape is None or any(part.adapter for part in slices):
+            return self._launch(slices, tiled, ahead)
+        rows = self._buffers.load(RowLayout.of(slices, num_tiled_rows=shape.num_tiled_rows), shape.num_rows)
         _take_ahead(rows, ahead)
-        self._steps.run(bucket)
-        return self._logits[: len(layout.logit_rows)]
+        self._steps.run(shape)
+        return self._logits[:num_logits]
 
     def read_keys_values(self, blocks: Sequence[int], num_tokens: int) -> torch.Tensor:
         """As `ModelRunner` says; waits for the device."""
@@ -112,27 +119,28 @@ class CudaRunner:
     def _prepare(self, *, has_graphs: bool) -> Steps:
         if not has_graphs:
             return LaunchedSteps(self._compute)
-        nothing = RowLayout.of([], has_tiles=False)
+        nothing = RowLayout.of([])
 
-        def compute(bucket: int) -> None:
+        def compute(shape: StepShape) -> None:
             if not torch.cuda.is_current_stream_capturing():
-                self._buffers.load(nothing, bucket)
-            self._compute(bucket)
+                self._buffers.load(nothing, shape.num_rows)
+            self._compute(shape)
 
-        return CapturedSteps(self._buckets, compute)
+        return CapturedSteps(self._shapes, compute)
 
-    def _compute(self, bucket: int) -> None:
-        rows = self._buffers.rows(bucket)
-        self._layers.write_logits(self._layers.hidden(rows), rows, self._logits[:bucket])
+    def _compute(self, shape: StepShape) -> None:
+        rows = self._buffers.rows(shape.num_rows)
+        normed = self._layers.hidden(rows, num_tiled_rows=shape.num_tiled_rows)
+        self._layers.write_logits(normed, rows, self._logits[: shape.num_logits])
 
-    def _launch(self, slices: Sequence[Slice], ahead: torch.Tensor | None) -> torch.Tensor:
+    def _launch(self, slices: Sequence[Slice], num_tiled_rows: int, ahead: torch.Tensor | None) -> torch.Tensor:
         """A step without a graph: of any number of rows, with adapters."""
-        layout = RowLayout.of(slices, has_tiles=ahead is None and not self.is_deterministic)
+        layout = RowLayout.of(slices, num_tiled_rows=num_tiled_rows)
         num_rows, num_logits = self._padded(len(layout.token_ids)), len(layout.logit_rows)
         rows = self._buffers.load(layout, num_rows)
         _take_ahead(rows, ahead)
         adapted = _step_batch(layout, rows) if layout.adapter_rows else None
-        normed = self._layers.hidden(rows, num_tiled_rows=layout.num_tiled_rows, adapted=adapted)
+        normed = self._layers.hidden(rows, num_tiled_rows=num_tiled_rows, adapted=adapted)
         num_padded_logits = self._padded(num_logits) if num_logits else 0
         logits = self._logits[:num_padded_logits]
         if num_padded_logits > len(logits):

@@ -45,20 +45,22 @@ class RowLayout:
     """In the order of the slices."""
     blocks: Sequence[int]
     adapter_rows: Sequence[AdapterRows]
-    num_tiled_rows: int
-    """The first so many rows stand in tiles of `BLOCK_TOKENS` rows of one sequence, filled up with fillers."""
 
     @classmethod
-    def of(cls, slices: Sequence[Slice], *, has_tiles: bool) -> Self:
-        """Lay out slices: where `has_tiles`, those that fill a tile come first; the others in their order."""
+    def of(cls, slices: Sequence[Slice], *, num_tiled_rows: int = 0) -> Self:
+        """Lay out slices in their order, but where there are tiles those slices first that fill one.
+
+        `num_tiled_rows` is 0, or at least what `count_rows` says.
+        """
         rows = _Rows()
-        tiled = [len(part.token_ids) >= BLOCK_TOKENS for part in slices] if has_tiles else [False] * len(slices)
+        tiled = [bool(num_tiled_rows) and _is_tiled(part) for part in slices]
         firsts = [0] * len(slices)
         for number, part in enumerate(slices):
             if tiled[number]:
                 firsts[number] = rows.add(part)
-                rows.fill_tile()
-        num_tiled_rows = len(rows.token_ids)
+                rows.fill_up(_tiled(len(rows.token_ids)))
+        assert len(rows.token_ids) <= num_tiled_rows or not num_tiled_rows, "tiles for less than the slices need"
+        rows.fill_up(num_tiled_rows)
         for number, part in enumerate(slices):
             if not tiled[number]:
                 firsts[number] = rows.add(part)
@@ -79,8 +81,26 @@ class RowLayout:
             logit_rows=logit_rows,
             blocks=rows.blocks,
             adapter_rows=adapter_rows,
-            num_tiled_rows=num_tiled_rows,
         )
+
+
+def count_rows(slices: Sequence[Slice]) -> tuple[int, int]:
+    """How many rows of whole tiles the slices have that fill one, and how many the others."""
+    tiled = single = 0
+    for part in slices:
+        if _is_tiled(part):
+            tiled += _tiled(len(part.token_ids))
+        else:
+            single += len(part.token_ids)
+    return tiled, single
+
+
+def _is_tiled(part: Slice) -> bool:
+    return len(part.token_ids) >= BLOCK_TOKENS
+
+
+def _tiled(num_rows: int) -> int:
+    return -(-num_rows // BLOCK_TOKENS) * BLOCK_TOKENS
 
 
 class _Rows:
@@ -106,9 +126,9 @@ class _Rows:
             self.first_blocks += [first_block] * len(part.token_ids)
         return first
 
-    def fill_tile(self) -> None:
-        """Up to the next whole tile."""
-        missing = -len(self.token_ids) % BLOCK_TOKENS
+    def fill_up(self, num_rows: int) -> None:
+        """With rows that stand nowhere."""
+        missing = num_rows - len(self.token_ids)
         self.token_ids += [0] * missing
         self.positions += [_NO_POSITION] * missing
         # A tile's blocks are those of its first row, which is real.

@@ -81,8 +81,8 @@ def rotate_and_store_by_kernel(
     return queries
 
 
-@triton.jit  # type: ignore[untyped-decorator]  # triton ships no types
-def _add_and_normalise(  # type: ignore[no-untyped-def]  # its arguments are Triton's
+@triton.jit
+def _add_and_normalise(
     hidden,
     change,
     weight,
@@ -108,8 +108,8 @@ def _add_and_normalise(  # type: ignore[no-untyped-def]  # its arguments are Tri
     tl.store(normalised + place, row * tl.rsqrt(mean_square + epsilon) * scale, mask=is_column)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def _gate(gate_up, gated, WIDTH: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
+@triton.jit
+def _gate(gate_up, gated, WIDTH: tl.constexpr, COLUMNS: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     is_column = column < WIDTH
@@ -118,8 +118,8 @@ def _gate(gate_up, gated, WIDTH: tl.constexpr, COLUMNS: tl.constexpr):  # type: 
     tl.store(gated + row * WIDTH + column, gates * tl.sigmoid(gates) * up, mask=is_column)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def _rotate_and_store(  # type: ignore[no-untyped-def]
+@triton.jit
+def _rotate_and_store(
     qkv,
     queries,
     keys_values,

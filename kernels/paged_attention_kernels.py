@@ -15,8 +15,8 @@ _LEAST_DOT_SIDE: Final = 16
 """The least rows and columns of a product on the matrix units."""
 _MOST_DOT_ROWS: Final = 128
 """More would not stay in registers; a tile of rows is halved until it fits."""
-_MAX_SCRATCH_FLOATS: Final = 1 << 25
-"""128 MiB of partial results at a time; more rows are attended in several launches, which no row notices."""
+_MAX_SCRATCH_FLOATS: Final = 1 << 26
+"""256 MiB of partial results at a time; more rows are attended in several launches, which no row notices."""
 ATTENTION_WARPS: Final = 4
 """Of a program that attends for one row; a large tile has twice as many."""
 _BUSY_PROGRAMS: Final = 1024
@@ -111,8 +111,8 @@ def _attend(
     )
 
 
-@triton.jit  # type: ignore[untyped-decorator]  # triton ships no types
-def _attend_splits(  # type: ignore[no-untyped-def]  # its arguments are Triton's
+@triton.jit
+def _attend_splits(
     queries,
     keys_values,
     positions,
@@ -181,8 +181,8 @@ def _attend_splits(  # type: ignore[no-untyped-def]  # its arguments are Triton'
         split += tl.num_programs(2)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def _combine_splits(  # type: ignore[no-untyped-def]
+@triton.jit
+def _combine_splits(
     positions,
     weighted,
     extent,

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from inference_node.cuda_runner import CudaRunner
-from inference_node.decode_graphs import BUCKETS, buckets_up_to
+from inference_node.decode_graphs import StepShape, step_shapes
 from inference_node.decoder import Decoder
 from inference_node.decoder_layer import ProjectionName
 from inference_node.errors import UnsupportedModelError
@@ -94,7 +94,7 @@ def test_prompts_tokens_and_drafts_have_the_decoders_logits(family: str, tmp_pat
         [part(FIRST, 32, first[32:50]), part(SECOND, 0, second[:20])],
         [part(SECOND, 20, second[20:21]), part(FIRST, 50, first[50:51])],
         [part(SECOND, 21, second[21:25], 4), part(FIRST, 51, first[51:52])],
-        # More rows than the largest bucket, beside a single token and drafts.
+        # Rows in tiles, beside a single token and drafts.
         [part(FIRST, 52, first[52:53]), part(THIRD, 0, third[:290]), part(SECOND, 25, second[25:28], 3)],
         [part(THIRD, 290, third[290:291]), part(SECOND, 28, second[28:29]), part(FIRST, 53, first[53:54])],
     ]
@@ -122,7 +122,7 @@ def test_logits_are_good_until_the_next_step(tmp_path: Path) -> None:
     assert not torch.equal(logits, kept)
 
 
-def test_rows_that_fill_a_bucket_touch_no_block(tmp_path: Path) -> None:
+def test_rows_that_fill_a_step_up_touch_no_block(tmp_path: Path) -> None:
     decoder = new_decoder(tmp_path)
     runner = new_runner(decoder)
     for layer in runner.cache.layers:
@@ -201,6 +201,21 @@ def test_keys_and_values_go_from_one_runner_to_another(tmp_path: Path) -> None:
         there.write_keys_values(SECOND, torch.zeros(2, 40, 64, dtype=torch.float16))
 
 
-@pytest.mark.parametrize(("max_rows", "expected"), [(1, (1,)), (3, (1, 2, 4)), (64, BUCKETS[:7]), (9999, BUCKETS)])
-def test_there_is_a_bucket_for_every_step_and_none_besides(max_rows: int, expected: tuple[int, ...]) -> None:
-    assert buckets_up_to(max_rows) == expected
+def test_there_is_a_shape_for_every_step_and_the_cheapest_comes_first() -> None:
+    shapes = step_shapes(max_rows=200, multiple=1, has_tiles=True)
+    for num_tiled_rows, num_single_rows in [(0, 1), (0, 3), (0, 200), (16, 0), (160, 40), (64, 136)]:
+        fitting = [shape for shape in shapes if shape.holds(num_tiled_rows, num_single_rows, num_single_rows)]
+        assert fitting[0].num_rows == min(shape.num_rows for shape in fitting)
+    assert StepShape(num_tiled_rows=0, num_single_rows=256) in shapes
+    assert StepShape(num_tiled_rows=512, num_single_rows=64) not in shapes
+
+
+def test_rows_of_a_deterministic_step_are_whole_products() -> None:
+    shapes = step_shapes(max_rows=100, multiple=64, has_tiles=False)
+    assert [(shape.num_tiled_rows, shape.num_single_rows) for shape in shapes] == [(0, 64), (0, 128)]
+
+
+def test_a_step_holds_no_more_logits_than_were_captured() -> None:
+    shape = StepShape(num_tiled_rows=64, num_single_rows=8)
+    assert shape.holds(64, 8, 12)
+    assert not shape.holds(64, 8, 13)
