@@ -1,7 +1,7 @@
 """The source of drafts that a setting names, ready for the step loop."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -52,12 +52,12 @@ def load_draft_source(
     dtype: torch.dtype,
     limits: DraftModelLimits,
     progress: Callable[[str], None],
-    row_cost: float | None = None,
+    cost: StepCost | None = None,
 ) -> GuardedDrafts | None:
     """`none`, `prompt_lookup`, or the directory of a draft model. None: nothing is drafted.
 
-    Called before `runner`, the verifying model's, has anything in its cache: what its passes cost is measured
-    (`step_cost`); `row_cost` overrides a part of that.
+    Called before `runner`, the verifying model's, has anything in its cache: what its passes cost is measured, unless
+    `cost` says it.
 
     Raises:
         UnsupportedModelError: the draft model reads another vocabulary, or is one that cannot be run.
@@ -65,9 +65,7 @@ def load_draft_source(
     """
     if setting == NO_DRAFTS:
         return None
-    cost = measure_step_cost(runner)
-    if row_cost is not None:
-        cost = replace(cost, row_cost=row_cost)
+    cost = cost or measure_step_cost(runner)
     progress(f"a pass takes {cost.seconds * 1e3:.1f} ms, one more row {cost.row_cost:.1%} of that")
     source: DraftSource
     if setting == PROMPT_LOOKUP:

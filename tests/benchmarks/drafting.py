@@ -1,7 +1,7 @@
 """Drafts under contracts: what they gain, and that they change no token.
 
-    python -m tests.benchmarks.drafting speed [--source prompt_lookup] [--batch 1 --batch 8] [--per-kind 8]
-    python -m tests.benchmarks.drafting equality [--per-kind 50]
+    python -m tests.benchmarks.drafting speed [--source prompt_lookup --source layers:6] [--free] [--batch 1]
+    python -m tests.benchmarks.drafting equality [--per-kind 50] [--source self --free]
     python -m tests.benchmarks.drafting sampled --tokens 1000000 --state FILE [--seconds 600]
 
 `speed`: tokens a second with drafts and without, in turn on one engine, and how many drafts were taken, by kind of
@@ -11,8 +11,9 @@ a token differs. `sampled`: under random and real schemas with drafts on, a smal
 object judged; status 1 if a token is outside the grammar or an object breaks its contract. It goes on from its state
 file, so it can be done in pieces.
 
-A source is `prompt_lookup` or a model's directory; `self` is the model itself, which no one would do: how often its
-drafts are taken says whether the two draw with the same noise.
+A source is `prompt_lookup`, a model's directory, `self` (the model itself: how often its drafts are taken says whether
+both draw with the same noise, and what the grammar cuts off) or `layers:N` (its first layers, untrained). With `--free`
+drafts are made as if they cost nothing: for how often they are taken, not for speed.
 """
 
 import argparse
@@ -26,15 +27,17 @@ from statistics import median
 # Before torch is loaded; as the node's own process does.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
-from inference_node.engine import TorchEngine
+from inference_node.drafting.step_cost import StepCost
 from inference_node.prepare import prepare_default_model
 from inference_node.sampling import SamplingChoice
 from tests.benchmarks.drafting_cases import KINDS, Case, cases
-from tests.benchmarks.drafting_engine import Answer, Asked, Decoding, decode, running_engine
+from tests.benchmarks.drafting_engine import Answer, Asked, Decoding, decode, drafting_loop, running_engine
 from tests.benchmarks.drafting_sampled import run_sampled
 
 _MAX_PROMPT_TOKENS = 350
 _CONTEXT_TOKENS = 768
+_MAX_SEQUENCES = 8
+_GROUP = 8
 _GREEDY = SamplingChoice(temperature=0.0, top_p=1.0, seed=0)
 
 
@@ -42,7 +45,8 @@ def main() -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", choices=("speed", "equality", "sampled"))
-    parser.add_argument("--source", default="prompt_lookup")
+    parser.add_argument("--source", action="append", help="one or more; default prompt_lookup")
+    parser.add_argument("--free", action="store_true", help="draft as if rows and drafts cost nothing")
     parser.add_argument("--dtype", default="bfloat16", choices=("bfloat16", "float32"))
     parser.add_argument("--batch", type=int, action="append", help="sequences at a time; default 1 and 8")
     parser.add_argument("--per-kind", type=int, default=8)
@@ -56,20 +60,26 @@ def main() -> int:
     directory = prepare_default_model(arguments.cache_dir, lambda line: print(line, file=sys.stderr))
     if arguments.mode == "sampled":
         return run_sampled(directory, num_tokens=arguments.tokens, seconds=arguments.seconds, state=arguments.state)
-    draft = str(directory) if arguments.source == "self" else arguments.source
+    cost = StepCost(seconds=1e9, row_cost=0.0) if arguments.free else None
+    is_equal = True
     with running_engine(
-        directory, draft=draft, dtype=arguments.dtype, max_sequences=8, context_tokens=_CONTEXT_TOKENS
+        directory, dtype=arguments.dtype, max_sequences=_MAX_SEQUENCES, context_tokens=_CONTEXT_TOKENS
     ) as engine:
         found = list(
             cases(
                 engine.tokenizer, engine.prompts, per_kind=arguments.per_kind, max_prompt_tokens=_MAX_PROMPT_TOKENS
             )
         )  # fmt: skip
-        if arguments.mode == "equality":
-            return 0 if equality(engine, found, max_tokens=arguments.max_tokens) else 1
-        for batch in arguments.batch or (1, 8):
-            speed(engine, found, batch=batch, max_tokens=arguments.max_tokens, num_rounds=arguments.rounds)
-    return 0
+        for source in arguments.source or ["prompt_lookup"]:
+            told = f"source {source}{', as if drafts were free' if arguments.free else ''}, {arguments.dtype}"
+            with drafting_loop(engine, source, cost=cost) as decoding:
+                if arguments.mode == "equality":
+                    is_equal &= equality(decoding, found, told, max_tokens=arguments.max_tokens)
+                    continue
+                for batch in arguments.batch or (1, 8):
+                    print(f"\n{told}, load average {os.getloadavg()[0]:.2f}")
+                    speed(decoding, found, batch=batch, max_tokens=arguments.max_tokens, num_rounds=arguments.rounds)
+    return 0 if is_equal else 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,9 +115,8 @@ class Measured:
         )
 
 
-def speed(engine: TorchEngine, found: Sequence[Case], *, batch: int, max_tokens: int, num_rounds: int) -> None:
+def speed(decoding: Decoding, found: Sequence[Case], *, batch: int, max_tokens: int, num_rounds: int) -> None:
     """Print a row for each kind: with drafts and without in turn, so that a noisy moment hits both."""
-    print(f"\nsource {engine.identity.drafts}, {engine.identity.dtype}, load average {os.getloadavg()[0]:.2f}")
     print("| kind | batch | tokens/s without | with | ratio | drafts per token | taken |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for kind in KINDS:
@@ -115,34 +124,36 @@ def speed(engine: TorchEngine, found: Sequence[Case], *, batch: int, max_tokens:
         measured = Measured()
         for number in range(num_rounds + 1):
             for has_drafts in (False, True):
-                answers, seconds = decode(Decoding.by(engine), asked, batch=batch, drafts=has_drafts)
+                answers, seconds = decode(decoding, asked, batch=batch, drafts=has_drafts)
                 if number:  # the first round warms up
                     measured.add(answers, seconds, has_drafts=has_drafts)
         print(measured.row(kind, batch), flush=True)
 
 
-def equality(engine: TorchEngine, found: Sequence[Case], *, max_tokens: int) -> bool:
-    """Whether no token differs. Every case greedily and sampled, under its contract."""
-    differing = 0
-    num_tokens = num_drafts = num_accepted = 0
-    for at, case in enumerate(found):
-        choices = (_GREEDY, SamplingChoice(temperature=0.8, top_p=0.95, seed=at))
-        asked = [_asked(case, choice, max_tokens) for choice in choices]
-        plain, _ = decode(Decoding.by(engine), asked, batch=len(asked), drafts=False)
-        drafted, _ = decode(Decoding.by(engine), asked, batch=len(asked), drafts=True)
-        for choice, one, other in zip(choices, plain, drafted, strict=True):
+def equality(decoding: Decoding, found: Sequence[Case], told: str, *, max_tokens: int) -> bool:
+    """Whether no token differs. Every case greedily and sampled, under its contract, in other company each time."""
+    num_differing = num_tokens = num_drafts = num_accepted = 0
+    for first in range(0, len(found), _GROUP):
+        group = found[first : first + _GROUP]
+        sampled = [SamplingChoice(temperature=0.8, top_p=1.0, seed=first + at) for at in range(len(group))]
+        asked = [_asked(case, _GREEDY, max_tokens) for case in group]
+        asked += [_asked(case, choice, max_tokens) for case, choice in zip(group, sampled, strict=True)]
+        plain, _ = decode(decoding, asked, batch=_GROUP, drafts=False)
+        drafted, _ = decode(decoding, asked, batch=_GROUP, drafts=True)
+        for case, one, other in zip([*group, *group], plain, drafted, strict=True):
             report = other.ended().decoding
             num_tokens += len(other.token_ids)
             num_drafts += report.drafted_tokens
             num_accepted += report.accepted_draft_tokens
             if one.token_ids != other.token_ids or one.ended().stop_cause != other.ended().stop_cause:
-                differing += 1
-                print(f"DIFFERS: {case.name}, temperature {choice.temperature}:\n  {one.text!r}\n  {other.text!r}")
-    print(
-        f"source {engine.identity.drafts}, {engine.identity.dtype}: {len(found)} prompts and contracts, greedy and "
-        f"sampled: {num_tokens} tokens, {num_drafts} drafted, {num_accepted} of them taken; {differing} answers differ"
-    )
-    return not differing
+                num_differing += 1
+                print(f"DIFFERS: {case.name}\n  {one.text!r}\n  {other.text!r}")
+        print(
+            f"{told}: {first + len(group)} prompts and contracts, greedy and sampled: {num_tokens} tokens, "
+            f"{num_drafts} drafted, {num_accepted} of them taken; {num_differing} answers differ",
+            flush=True,
+        )
+    return not num_differing
 
 
 def _asked(case: Case, choice: SamplingChoice, max_tokens: int) -> Asked:

@@ -87,7 +87,7 @@ def run_sampled(directory: Path, *, num_tokens: int, seconds: float, state: Path
 
 
 def _drafting_by(directory: Path) -> DraftModel:
-    """As if its passes cost nothing, so that it drafts whenever drafts are taken at all."""
+    """As if its passes cost little, so that it drafts wherever some drafts are taken."""
     decoder = load_decoder(directory, context_tokens=_CONTEXT_TOKENS)
     return DraftModel(
         on_cpu(decoder, num_blocks=_NUM_BLOCKS),
@@ -96,7 +96,7 @@ def _drafting_by(directory: Path) -> DraftModel:
         context_tokens=_CONTEXT_TOKENS,
         max_rows=256,
         row_cost=0.0,
-        pass_cost=0.01,
+        pass_cost=0.1,
         device=decoder.device,
     )
 

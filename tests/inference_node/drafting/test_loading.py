@@ -9,7 +9,7 @@ from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder
 from inference_node.drafting.guarded import GuardedDrafts
 from inference_node.drafting.loading import DraftModelLimits, load_draft_source
-from inference_node.drafting.step_cost import measure_step_cost
+from inference_node.drafting.step_cost import StepCost, measure_step_cost
 from inference_node.errors import ModelFileError, UnsupportedModelError
 from inference_node.model_runner import ModelRunner
 from tests.inference_node.drafting.wants import want
@@ -37,7 +37,7 @@ def loaded(
         dtype=torch.float32,
         limits=limits,
         progress=lambda _: None,
-        row_cost=0.1,
+        cost=StepCost(seconds=0.01, row_cost=0.1),
     )
 
 
