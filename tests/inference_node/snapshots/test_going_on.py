@@ -55,7 +55,7 @@ def test_wherever_it_is_cut_both_parts_say_what_the_whole_says(
     options = CASES[name]
     whole, _ = run(tiny_decoder, tokenizer, LONG, **options)
     num_cuts = 0
-    for after_tokens in (-1, 0, 1, 2, 5, 9):
+    for after_tokens in (-1, 0, 2, 7):
         before, snapshot = saved(tiny_decoder, tokenizer, LONG, after_tokens=after_tokens, keeps=keeps, **options)
         if snapshot is None:
             assert said(before) == said(whole.events)
@@ -67,7 +67,7 @@ def test_wherever_it_is_cut_both_parts_say_what_the_whole_says(
         after = gone_on(tiny_decoder, tokenizer, LONG, snapshot, **options)
         assert isinstance(after[0], Started)
         assert said([*before[:-1], *after[1:]]) == said(whole.events)
-    assert num_cuts >= 3
+    assert num_cuts >= 2
 
 
 def test_it_can_be_cut_again_and_again(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> None:
