@@ -5,17 +5,61 @@ holds more than one sequence's text, which the context bounds.
 """
 
 import asyncio
+from collections.abc import Callable
 from threading import Lock
+from weakref import WeakKeyDictionary, ref
 
 from inference_node.joining import joined
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent
+
+
+class _Bell:
+    """Wakes an event loop once for all outboxes that were written to since it last looked.
+
+    A step writes to every sequence's: a wake-up each is a system call each, on the step loop's thread.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = ref(loop)  # which is the key under which this bell is kept: it must not keep it alive
+        self._lock = Lock()
+        self._arrived: list[Callable[[], None]] = []
+
+    def ring(self, arrived: Callable[[], None]) -> None:
+        """Have something called on the event loop; nothing is, once that is closed. From any thread."""
+        with self._lock:
+            self._arrived.append(arrived)
+            if len(self._arrived) > 1:
+                return
+        loop = self._loop()
+        try:
+            if loop is not None:
+                loop.call_soon_threadsafe(self._tell)
+        except RuntimeError:  # the loop is closed: nobody reads
+            return
+
+    def _tell(self) -> None:
+        with self._lock:
+            waiting, self._arrived = self._arrived, []
+        for arrived in waiting:
+            arrived()
+
+
+_bells: WeakKeyDictionary[asyncio.AbstractEventLoop, _Bell] = WeakKeyDictionary()
+
+
+def _bell_of_this_loop() -> _Bell:
+    loop = asyncio.get_running_loop()
+    bell = _bells.get(loop)
+    if bell is None:
+        bell = _bells[loop] = _Bell(loop)
+    return bell
 
 
 class Outbox:
     """One writer, on any thread; one reader, on the event loop that made it."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        self._bell = _bell_of_this_loop()
         self._lock = Lock()
         self._waiting: list[GenerateEvent] = []
         self._arrived = asyncio.Event()
@@ -26,10 +70,7 @@ class Outbox:
             was_empty = not self._waiting
             self._waiting.append(event)
         if was_empty:
-            try:
-                self._loop.call_soon_threadsafe(self._arrived.set)
-            except RuntimeError:  # the loop is closed: nobody reads
-                return
+            self._bell.ring(self._arrived.set)
 
     async def next_events(self) -> list[GenerateEvent]:
         """Wait for events; token events that wait are merged, thought and answer apart. `Finish` ends the last list."""

@@ -49,3 +49,26 @@ async def test_a_reader_that_takes_nothing_counts_as_gone() -> None:
     async with asyncio.timeout(5):
         await EventStreamResponse(Outbox(), stall_seconds=0.01, on_end=ended.set)({"type": "http"}, never, stuck)
     assert ended.is_set()
+
+
+async def test_outboxes_that_are_written_to_together_are_all_heard_of() -> None:
+    outboxes = [Outbox() for _ in range(20)]
+
+    def write() -> None:
+        for number, outbox in enumerate(outboxes):
+            outbox.put(Started(prompt_tokens=number))
+
+    for _ in range(3):
+        await asyncio.to_thread(write)
+        heard = [await asyncio.wait_for(outbox.next_events(), 10) for outbox in outboxes]
+        assert [[event.prompt_tokens for event in events if isinstance(event, Started)] for events in heard] == [
+            [number] for number in range(20)
+        ]
+
+
+def test_events_for_a_loop_that_is_closed_go_nowhere() -> None:
+    async def make() -> Outbox:
+        return Outbox()
+
+    outbox = asyncio.run(make())
+    outbox.put(Started(prompt_tokens=1))

@@ -123,7 +123,7 @@ async def test_an_engine_that_died_makes_the_node_unready(tiny_directory: Path) 
         def die(*_: object) -> None:
             raise KeyboardInterrupt("stray")
 
-        node._engine.loop._stepping._runner.forward = die  # type: ignore[method-assign]
+        node._engine.loop._stepping._runner.forward = die  # type: ignore[assignment]
         async with client_of(base_url) as client:
             last = (await collect(client, request()))[-1]
             assert isinstance(last, Finish)
