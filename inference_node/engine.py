@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +30,7 @@ from inference_node.protocol import NodeIdentity
 from inference_node.runner_loading import load_runner
 from inference_node.settings import NodeSettings
 from inference_node.slices import BLOCK_TOKENS
-from inference_node.snapshots.model_digest import model_digest
+from inference_node.snapshots.model_digest import begin_model_digest
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits
 from inference_node.step_sampler import StepSampler
@@ -44,6 +44,8 @@ class TorchEngine:
     """All that serving needs, loaded and running."""
 
     identity: NodeIdentity
+    model_digest: Future[str]
+    """Of its weights and configuration, as soon as it is known."""
     tokenizer: BoundTokenizer
     directory: Path
     config: ModelConfig
@@ -72,9 +74,10 @@ def load_engine(
     tokenizer = _tokenizer(directory, config)
     prompts = load_prompt_encoder(directory)
     progress(f"loading {config.num_layers} layers to {device} as {str(dtype).removeprefix('torch.')}")
+    digest = begin_model_digest(directory)
     adapters = AdapterBank(
         config,
-        base_digest=cache(partial(model_digest, directory)),
+        base_digest=digest.result,
         max_adapters=settings.max_adapters,
         max_rank=settings.max_adapter_rank,
         dtype=dtype,
@@ -139,6 +142,7 @@ def load_engine(
     )
     return TorchEngine(
         identity=identity,
+        model_digest=digest,
         directory=directory,
         config=config,
         tokenizer=tokenizer,

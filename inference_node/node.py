@@ -19,7 +19,6 @@ from inference_node.prefixes import PrefixShelf
 from inference_node.protocol import ArtifactStored, GenerateRequest, NodeFault, NodeIdentity
 from inference_node.settings import NodeSettings
 from inference_node.snapshots.desk import SnapshotDesk, sequence_not_found
-from inference_node.snapshots.model_digest import begin_model_digest
 from inference_node.snapshots.protocol import KeysValuesChoice
 
 _log = structlog.get_logger(__name__)
@@ -197,7 +196,7 @@ class Node:
                 snapshots=SnapshotDesk(
                     engine,
                     self._ring,
-                    begin_model_digest(engine.directory),
+                    engine.model_digest,
                     max_bytes=self.settings.max_snapshot_bytes,
                 ),
             )

@@ -125,6 +125,31 @@ async def test_an_adapter_goes_only_when_no_sequence_runs_under_it(
         assert caught.value.fault.code == "adapter_required"
 
 
+async def test_a_saved_sequence_goes_on_under_its_adapter_or_not_at_all(
+    node_url: str, tiny_directory: Path, base_digest: str, tokenizer: BoundTokenizer
+) -> None:
+    digest, body = new_adapter(base_of(tiny_directory), seed=11, base_digest=base_digest)
+    async with client_of(node_url) as client:
+        key = await store(client, tokenizer, ENDLESS)
+        await client.put_adapter(digest, body)
+        ask = request(request_id="kept", adapter=digest, artifact_key=key, max_tokens=200)
+        whole = ids_of(await collect(client, ask))
+        async with client.generate(ask) as events:
+            before = [await anext(events), await anext(events)]
+            blob = await client.save("kept")
+            before += [event async for event in events]
+        assert isinstance(before[-1], Finish)
+        assert before[-1].stop_cause == "saved"
+        async with client.restore(blob) as events:
+            after = [event async for event in events]
+        assert ids_of(before) + ids_of(after) == whole
+        await client.remove_adapter(digest)
+        with pytest.raises(NodeFaultError) as caught:
+            async with client.restore(blob) as events:
+                await anext(events)
+        assert caught.value.fault.code == "adapter_required"
+
+
 async def test_a_sequence_that_is_refused_holds_no_adapter(
     node_url: str, tiny_directory: Path, base_digest: str
 ) -> None:
