@@ -17,7 +17,8 @@ from inference_node.protocol import Finish, ReasoningReport, TokenEvent
 from inference_node.reasoning.span import ReasoningSpan
 from inference_node.sequence import DecodingSequence
 from inference_node.slices import Slice
-from tests.inference_node.loop_worlds import LIST, OBJECT
+from inference_node.snapshots.restored_state import KeptKeysValues, RestoredState, SavedCounters
+from tests.inference_node.loop_worlds import CHOICE, LIST, OBJECT
 from tests.inference_node.reasoning.worlds import markers
 from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
@@ -82,15 +83,16 @@ class Said:
     """The texts of the tokens whose log probabilities were told."""
 
 
-def told(collector: Collector, sequence: DecodingSequence) -> Said:
+def told(collector: Collector, sequence: DecodingSequence, *, is_whole: bool = True) -> Said:
     finish = collector.finish()
-    assert collector.is_well_formed
     tokens = [event for event in collector.events if isinstance(event, TokenEvent)]
     flags = [event.is_thought for event in tokens]
     assert flags == sorted(flags, reverse=True), "no thought after the answer has begun"
-    assert collector.token_ids == sequence.token_ids[len(sequence.request.prompt_ids) :]
-    assert finish.usage.completion_tokens == len(collector.token_ids)
-    assert finish.usage.forced_tokens == sum(event.num_forced_tokens for event in tokens)
+    if is_whole:
+        assert collector.is_well_formed
+        assert collector.token_ids == sequence.token_ids[len(sequence.request.prompt_ids) :]
+        assert finish.usage.completion_tokens == len(collector.token_ids)
+        assert finish.usage.forced_tokens == sum(event.num_forced_tokens for event in tokens)
     assert finish.reasoning is not None
     return Said(
         thought="".join(event.text for event in tokens if event.is_thought),
@@ -233,3 +235,56 @@ def test_log_probabilities_are_of_the_answer_alone(
     said = thinking(runner, tokenizer, num_top_logprobs=0, max_tokens=len(runner.says))
     assert said.answer == "yes"
     assert said.logprobs == "yes"
+
+
+def stood(sequence: DecodingSequence) -> RestoredState:
+    """Where a sequence stands, as it is saved."""
+    answer_ids = sequence.token_ids[len(sequence.request.prompt_ids) :]
+    return RestoredState(
+        answer_ids=answer_ids,
+        are_forced=[place in set(sequence.forced_places) for place in range(len(answer_ids))],
+        asks_forced=sequence.asks_forced,
+        owed_forced_ids=list(sequence.owed_forced_ids),
+        num_sent_tokens=len(answer_ids) - sequence.sender.num_unsent,
+        unsent_logprobs=[],
+        counters=SavedCounters(),
+        keys_values=KeptKeysValues(torch.empty((0, 0, 0))),
+    )
+
+
+def test_a_sequence_that_is_cut_anywhere_in_its_thought_goes_on_as_it_would_have(tokenizer: BoundTokenizer) -> None:
+    behind = next(each for data, each in tokenizer.longest_first.items() if data.startswith(b">") and len(data) > 1)
+    picks = [*tokenizer.encode_exact(b"hm \xc3\xa9</"), *tokenizer.encode_exact(b"think"), behind]
+    picks += tokenizer.encode_exact(b"green")
+
+    def begun(collector: Collector, restored: RestoredState | None = None) -> DecodingSequence:
+        span = ReasoningSpan(markers(tokenizer, lead_in="\n\n"), tokenizer, is_begun=False, budget_tokens=None)
+        plain = new_sequence(tokenizer, collector, PROMPT, grammar=CHOICE, max_tokens=64)
+        request = replace(plain.request, span=span, restored=restored)
+        return DecodingSequence(request, tokenizer, collector, context_tokens=512)
+
+    def ended(sequence: DecodingSequence, collector: Collector, left: Sequence[int]) -> tuple[str, str, Finish]:
+        ending = sequence.resume()
+        for token_id in left:
+            ending = ending or sequence.take(token_id)
+        assert ending is not None
+        sequence.flush()
+        finish = sequence.finish(ending, accepting=sequence.judge(ending))
+        said = told(collector, sequence, is_whole=False)
+        return said.thought, said.answer, finish
+
+    whole_collector = Collector()
+    thought, answer, whole = ended(begun(whole_collector), whole_collector, picks)
+    assert (thought, answer, whole.accepting) == ("hm \u00e9", "green", True)
+    for num_before in range(len(picks)):
+        before, after = Collector(), Collector()
+        first = begun(before)
+        assert first.resume() is None
+        for token_id in picks[:num_before]:
+            assert first.take(token_id) is None
+        second = begun(after, stood(first))
+        second.replay()
+        later = ended(second, after, picks[num_before:])
+        assert (before.text + later[0] + later[1]) == thought + answer
+        assert (later[2].reasoning, later[2].usage) == (whole.reasoning, whole.usage)
+        assert later[2].accepting is True
