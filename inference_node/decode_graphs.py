@@ -9,7 +9,7 @@ import torch
 
 from inference_node.slices import BLOCK_TOKENS
 
-SINGLE_ROWS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+SINGLE_ROWS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 """Row counts of steps whose rows attend each for itself. Up to some 64 a step takes as long as reading the weights."""
 TILED_ROWS: Final = (64, 128, 256, 512, 1024, 2048)
 """Rows of prompts that attend in tiles, in steps that have some."""

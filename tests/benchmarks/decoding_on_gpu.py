@@ -1,10 +1,10 @@
 """Decoding on a GPU: is it right, what does a step cost, and do rows keep their bits.
 
-    python tests/benchmarks/decoding_on_gpu.py [--model DIR] [--only NAME ...] [--out DIR]
+    python tests/benchmarks/decoding_on_gpu.py [--model DIR] [--only NAME ...]
 
-Sections: `attention`, `correct`, `steps`, `prompts`, `deterministic`. Models have random weights in the shapes of
-SmolLM2-135M and Qwen2-1.5B, unless `--model` names a directory. Times are of the device (events) and of the host's own
-work, median and 99th percentile; each section prints a table, and one that fails leaves the others their turn.
+Sections: `attention`, `correct`, `steps`, `kernels`, `prompts`, `deterministic`. Models have random weights in the
+shapes of SmolLM2-135M and Qwen2-1.5B; `--model` adds a directory's own. Times are of the device (events) and of the
+host's part of a call, median and 99th percentile. A section that fails leaves the others their turn.
 """
 
 import argparse
@@ -14,8 +14,7 @@ import statistics
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -28,12 +27,11 @@ from inference_node.kv_cache import KvCache
 from inference_node.model_config import ModelConfig, read_model_config
 from inference_node.model_weights import expected_shapes, read_weights
 from inference_node.slices import BLOCK_TOKENS, Slice
-from kernels import paged_attention as attention_module
-from kernels import paged_attention_kernels as attention_kernels
 from kernels.paged_attention import PagedRows, attend_by_definition, paged_attention
 
 DEVICE: Final = torch.device("cuda")
 CONTEXT_TOKENS: Final = 4096
+SECTIONS: Final = ("attention", "correct", "steps", "kernels", "prompts", "deterministic")
 MODELS: Final[dict[str, dict[str, Any]]] = {
     "smollm2-135m": {
         "model_type": "llama", "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
@@ -114,14 +112,14 @@ def device_times(call: Callable[[], object], *, rounds: int = 60, warm_ups: int 
     return statistics.median(pairs), sorted(pairs)[int(rounds * 0.99) - 1], statistics.median(host)
 
 
-def graph_time(call: Callable[[], object], *, repeats: int = 20) -> float:
-    """Microseconds of one call on the device, without launches: `repeats` of them in one graph."""
-    call()
+def graph_time(calls: Sequence[Callable[[], object]], *, repeats: int = 20) -> float:
+    """Microseconds of one call on the device, without launches: so many of them, in turn, in one graph."""
+    calls[0]()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        for _ in range(repeats):
-            call()
+        for number in range(repeats):
+            calls[number % len(calls)]()
     return device_times(graph.replay, rounds=20, warm_ups=2)[0] * 1e3 / repeats
 
 
@@ -150,25 +148,28 @@ def attention_world(
 
 
 def section_attention() -> None:
-    """The kernel against its definition, a row's bits in other companies, and times by split and warps."""
+    """The kernel against its definition, a row's bits in other companies, and times."""
     shapes = ((9, 3, 64), (12, 2, 128), (4, 4, 96), (16, 1, 64))
-    for dtype, heads in (
-        (torch.float32, shapes[0]),
-        (torch.float16, shapes[0]),
-        *((torch.bfloat16, it) for it in shapes),
-    ):
-        check_attention(dtype, heads)
-    print("\nmicroseconds of one attention (bf16), by split x warps; floor: keys and values once at 4.3 TB/s")
-    variants = ((64, 4), (128, 2), (128, 4), (128, 8), (256, 4), (256, 8))
-    print("heads, rows, keys, floor |", " ".join(f"{split}x{warps}" for split, warps in variants))
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for heads in shapes:
+            check_attention(dtype, heads)
+    print("\nheads, rows, keys: microseconds of one attention (bf16); reading keys and values once at 4.3 TB/s")
     for heads in shapes[:2]:
         for num_rows, num_keys in ((1, 256), (1, 4096), (32, 512), (256, 256), (256, 1024)):
             layer_bytes = num_rows * num_keys * heads[1] * heads[2] * 4
             queries, caches, rows = attention_world(
                 [num_keys] * num_rows, heads, torch.bfloat16, num_layers=max(1, min((1 << 28) // layer_bytes, 20))
             )
-            times = [attention_time(variant, queries, caches, rows, heads[1]) for variant in variants]
-            print(f"{heads}, {num_rows:3}, {num_keys:4}, {layer_bytes / 4.3e6:5.1f} |", " ".join(times))
+            # Caches take turns, or the second call would find its keys in the chip's own cache.
+            calls = [partial(attend_all, queries, cache, rows, heads[1]) for cache in caches]
+            print(f"{heads}, {num_rows:3}, {num_keys:4}: {graph_time(calls):5.1f}; {layer_bytes / 4.3e6:5.1f}")
+
+
+def attend_all(queries: torch.Tensor, cache: torch.Tensor, rows: PagedRows, num_kv_heads: int) -> torch.Tensor:
+    """As a step of single rows does."""
+    return paged_attention(
+        queries, cache, rows, num_kv_heads=num_kv_heads, block_tokens=BLOCK_TOKENS, max_tokens=CONTEXT_TOKENS
+    )
 
 
 def check_attention(dtype: torch.dtype, heads: tuple[int, int, int]) -> None:
@@ -206,37 +207,6 @@ def check_attention(dtype: torch.dtype, heads: tuple[int, int, int]) -> None:
     )
 
 
-def attention_time(
-    variant: tuple[int, int], queries: torch.Tensor, caches: torch.Tensor, rows: PagedRows, num_kv_heads: int
-) -> str:
-    """Microseconds with another split and number of warps, over caches in turn."""
-    with replaced(attention_module, "SPLIT_KEYS", variant[0]), replaced(attention_kernels, "SPLIT_KEYS", variant[0]), \
-         replaced(attention_kernels, "ATTENTION_WARPS", variant[1]):  # fmt: skip
-        turn = iter(range(1 << 30))
-
-        def call() -> None:
-            paged_attention(
-                queries, caches[next(turn) % len(caches)], rows,
-                num_kv_heads=num_kv_heads, block_tokens=BLOCK_TOKENS, max_tokens=CONTEXT_TOKENS,
-            )  # fmt: skip
-
-        try:
-            return f"{graph_time(call):6.1f}"
-        except Exception as error:  # a variant that does not fit the chip is one cell of the table
-            return type(error).__name__
-
-
-@contextmanager
-def replaced(module: Any, name: str, value: int) -> Iterator[None]:
-    """Another value of a constant that is being tuned."""
-    before = getattr(module, name)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        setattr(module, name, before)
-
-
 def section_correct(name: str, config: ModelConfig, weights: dict[str, torch.Tensor], raw: dict[str, Any]) -> None:
     """Logits of a prompt in pieces and of single tokens, against `transformers` in float32."""
     transformers: Any = importlib.import_module("transformers")
@@ -247,9 +217,7 @@ def section_correct(name: str, config: ModelConfig, weights: dict[str, torch.Ten
         peer = transformers.AutoModelForCausalLM.from_config(settings, dtype=torch.float32).eval()
         peer.load_state_dict({key: value.float() for key, value in weights.items()}, strict=False)
         expected = peer(torch.tensor([ids])).logits[0]
-        theirs = peer.to(torch.bfloat16)(torch.tensor([ids])).logits[0]
     del peer
-    print(f"{name}: transformers bf16 against its own float32: {distance(theirs[-40:], expected[-40:]):.1e}")
     for dtype in (torch.float32, torch.bfloat16):
         runner = new_runner(config, weights, dtype=dtype, num_blocks=512)
         blocks = blocks_of(3, 700, 512)
@@ -288,12 +256,28 @@ def section_steps(name: str, config: ModelConfig, weights: dict[str, torch.Tenso
         print(f"{count:4} |", " | ".join(cells))
 
 
+def section_kernels(name: str, config: ModelConfig, weights: dict[str, torch.Tensor]) -> None:
+    """Where a step's time goes: microseconds on the device by kernel."""
+    runner = new_runner(config, weights)
+    for count in (1, 32):
+        steps = [part(blocks_of(number, 501, 8192), 500, [number + 7], 1) for number in range(count)]
+        runner.forward(steps)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+            for _ in range(10):
+                runner.forward(steps)
+            torch.cuda.synchronize()
+        events = sorted(profiler.key_averages(), key=lambda event: -event.self_device_time_total)
+        print(f"{name}, {count} rows: microseconds a step, launches a step, kernel")
+        for event in events[:12]:
+            print(f"  {event.self_device_time_total / 10:7.1f} {event.count / 10:6.1f}  {event.key[:90]}")
+
+
 def section_prompts(name: str, config: ModelConfig, weights: dict[str, torch.Tensor]) -> None:
     """Milliseconds of prompt slices, on top of 1,024 tokens."""
     runner = new_runner(config, weights)
     for num_tokens in (64, 256, 512, 1024, 2048):
         step = [part(blocks_of(1, 1024 + num_tokens, 8192), 1024, random_ids(num_tokens, config.vocabulary_size), 1)]
-        median, late, host = device_times(partial(runner.forward, step), rounds=10)
+        median, late, host = device_times(partial(runner.forward, step), rounds=20)
         print(f"{name}: {num_tokens:5} tokens of a prompt: {median:.2f} / {late:.2f} ms (host {host:.2f})")
 
 
@@ -323,28 +307,29 @@ def main() -> None:
     """Run the sections that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path)
-    parser.add_argument("--only", nargs="*", default=["attention", "correct", "steps", "prompts", "deterministic"])
+    parser.add_argument("--only", nargs="*", default=SECTIONS)
     arguments = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     print(torch.cuda.get_device_name(), torch.__version__)
     if "attention" in arguments.only:
         attempt("attention", section_attention)
-    sections = {"steps": section_steps, "prompts": section_prompts, "deterministic": section_deterministic}
-    for name, raw in MODELS.items():
-        config = config_of(raw)
-        weights = random_weights(config)
-        if "correct" in arguments.only:
+    sections = {
+        "steps": section_steps,
+        "kernels": section_kernels,
+        "prompts": section_prompts,
+        "deterministic": section_deterministic,
+    }
+    models = {name: (config_of(raw), raw) for name, raw in MODELS.items()}
+    if arguments.model is not None:
+        models[arguments.model.name] = (read_model_config(arguments.model), {})
+    for name, (config, raw) in models.items():
+        weights = random_weights(config) if raw else read_weights(arguments.model, config)
+        if "correct" in arguments.only and raw:
             attempt(f"correct {name}", partial(section_correct, name, config, weights, raw))
-        weights = {key: value.bfloat16() for key, value in weights.items()}
+        weights = {key: value.to(DEVICE, torch.bfloat16) for key, value in weights.items()}
         for section, run in sections.items():
             if section in arguments.only:
                 attempt(f"{section} {name}", partial(run, name, config, weights))
-    if arguments.model is not None:
-        config = read_model_config(arguments.model)
-        weights = {key: value.to(DEVICE) for key, value in read_weights(arguments.model, config).items()}
-        for section, run in sections.items():
-            if section in arguments.only:
-                attempt(f"{section} {arguments.model.name}", partial(run, arguments.model.name, config, weights))
 
 
 def attempt(title: str, run: Callable[[], None]) -> None:
