@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from threading import Condition
@@ -166,29 +166,49 @@ def prepare(tokenizer_path: Path, template: Path | None, out: Path) -> None:
     print(f"{len(jobs)} schemas, {out.stat().st_size / 1e3:.0f} kB")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What all cases have in common."""
+
+    runner: ModelRunner
+    num_blocks: int
+    limits: StepLimits
+    tokenizer: BoundTokenizer
+    jobs: Sequence[Job]
+    device: torch.device
+    mask_threads: int
+    seconds: float
+
+
 def measure(arguments: argparse.Namespace) -> list[Rate]:
     """All batches, each constrained and not."""
-    jobs = [Job(**job) for job in json.loads(arguments.work.read_text())]  # noqa: TID251 - our own file
-    tokenizer = load_tokenizer(arguments.model)
     config = read_model_config(arguments.model)
     device, dtype = torch.device(arguments.device), getattr(torch, arguments.dtype)
-    rates: list[Rate] = []
     runner, num_blocks, limits = load(arguments, config, dtype, device, max_sequences=max(arguments.batch))
+    world = World(
+        runner=runner,
+        num_blocks=num_blocks,
+        limits=limits,
+        tokenizer=load_tokenizer(arguments.model),
+        jobs=[Job(**job) for job in json.loads(arguments.work.read_text())],
+        device=device,
+        mask_threads=arguments.mask_threads,
+        seconds=arguments.seconds,
+    )
+    rates: list[Rate] = []
     for batch in arguments.batch:
-        prototypes = [Prototype.build(tokenizer, job.grammar, TENANT.engine) for job in jobs]
-        constrained = case("constrained", runner, num_blocks, limits, tokenizer, jobs, prototypes, batch, arguments)
-        lengths = constrained[1]
-        free = case("unconstrained", runner, num_blocks, limits, tokenizer, jobs, None, batch, arguments, lengths)
-        rates += [constrained[0], free[0]]
-        ratio = constrained[0].tokens_per_second / free[0].tokens_per_second
-        for rate in (free[0], constrained[0]):
+        prototypes = [Prototype.build(world.tokenizer, job.grammar, TENANT.engine) for job in world.jobs]
+        constrained, lengths = run_case(world, batch=batch, prototypes=prototypes, lengths=())
+        free, _ = run_case(world, batch=batch, prototypes=None, lengths=lengths)
+        rates += [constrained, free]
+        for rate in (free, constrained):
             print(
                 f"{rate.case:14} batch {batch:4}: {rate.tokens_per_second:9.0f} tokens/s, "
                 f"forced {rate.forced_share:5.1%}, step p50 {rate.step_p50_ms:6.2f} p99 {rate.step_p99_ms:6.2f} ms "
                 f"({rate.mean_rows:.1f} rows), mask p50 {rate.mask_p50_ms:5.2f} p95 {rate.mask_p95_ms:5.2f} ms",
                 flush=True,
             )
-        print(f"{'ratio':14} batch {batch:4}: {ratio:.3f}", flush=True)
+        print(f"{'ratio':14} batch {batch:4}: {constrained.tokens_per_second / free.tokens_per_second:.3f}", flush=True)
     return rates
 
 
@@ -228,40 +248,31 @@ def random_weights(config: ModelConfig, device: torch.device) -> dict[str, torch
     return weights
 
 
-def case(
-    name: str,
-    runner: ModelRunner,
-    num_blocks: int,
-    limits: StepLimits,
-    tokenizer: BoundTokenizer,
-    jobs: Sequence[Job],
-    prototypes: Sequence[Prototype] | None,
-    batch: int,
-    arguments: argparse.Namespace,
-    lengths: Sequence[int] = (),
+def run_case(
+    world: World, *, batch: int, prototypes: Sequence[Prototype] | None, lengths: Sequence[int]
 ) -> tuple[Rate, list[int]]:
     """Keep `batch` sequences running for some seconds. Also the lengths of answers, in the order of their starts."""
     metrics = StepTimes()
     loop = assemble_loop(
-        runner,
-        tokenizer,
-        num_blocks=num_blocks,
-        limits=limits,
-        num_mask_threads=arguments.mask_threads,
-        device=torch.device(arguments.device),
+        world.runner,
+        world.tokenizer,
+        num_blocks=world.num_blocks,
+        limits=world.limits,
+        num_mask_threads=world.mask_threads,
+        device=world.device,
         metrics=metrics,
     )
     loop.start()
     finished = Finished()
-    starting = started_sequences(loop, tokenizer, jobs, prototypes, lengths, finished)
+    starting = started_sequences(world, loop, finished, prototypes=prototypes, lengths=lengths)
     try:
         for _ in range(batch):
             next(starting)
         # The first answers warm lexers and caches up.
-        count = keep_running(starting, finished, 0, seconds=arguments.seconds / 3)
+        count = keep_running(starting, finished, 0, seconds=world.seconds / 3)
         metrics.steps.clear()
         first, began = count, time.perf_counter()
-        count = keep_running(starting, finished, count, seconds=arguments.seconds)
+        count = keep_running(starting, finished, count, seconds=world.seconds)
         took = time.perf_counter() - began
     finally:
         loop.stop(timeout_seconds=60)
@@ -270,7 +281,7 @@ def case(
     masks = [finish.decoding.mask_seconds for finish in over if finish.decoding.mask_seconds is not None]
     seconds = sorted(step for step, _ in metrics.steps)
     rate = Rate(
-        case=name,
+        case="unconstrained" if prototypes is None else "constrained",
         batch=batch,
         tokens_per_second=tokens / took,
         forced_share=sum(finish.usage.forced_tokens for finish in over) / max(1, tokens),
@@ -297,22 +308,22 @@ def keep_running(starting: Iterator[Any], finished: Finished, count: int, *, sec
 
 
 def started_sequences(
+    world: World,
     loop: StepLoop,
-    tokenizer: BoundTokenizer,
-    jobs: Sequence[Job],
+    finished: Finished,
+    *,
     prototypes: Sequence[Prototype] | None,
     lengths: Sequence[int],
-    finished: Finished,
 ) -> Iterator[DecodingSequence]:
     """One after another, as they are asked for."""
     # Without a contract an answer ends where the one under a contract did.
-    bound = tokenizer if prototypes is not None else _without_ends(tokenizer)
+    bound = world.tokenizer if prototypes is not None else replace(world.tokenizer, end_ids=())
     for number in itertools.count():
-        job = jobs[number % len(jobs)]
+        job = world.jobs[number % len(world.jobs)]
         matcher = None
         max_tokens = 256
         if prototypes is not None:
-            prototype = prototypes[number % len(jobs)]
+            prototype = prototypes[number % len(prototypes)]
             if prototype.is_worn:
                 prototype = prototype.rebuilt()
             matcher = prototype.matcher()
@@ -329,12 +340,6 @@ def started_sequences(
         sequence = DecodingSequence(request, bound, finished.sink(number), context_tokens=2048)
         loop.submit(sequence)
         yield sequence
-
-
-def _without_ends(tokenizer: BoundTokenizer) -> BoundTokenizer:
-    from dataclasses import replace
-
-    return replace(tokenizer, end_ids=())
 
 
 if __name__ == "__main__":
