@@ -14,7 +14,7 @@ FORM = r'start: "{\"name\":\"" /[a-z]{1,12}/ "\",\"tags\":[" TAG ("," TAG)* "]}"
 
 @pytest.fixture(scope="module")
 def node_url(tiny_directory: Path) -> Iterator[str]:
-    with serving(tiny_directory) as (base_url, _):
+    with serving(tiny_directory, num_threads=1) as (base_url, _):
         yield base_url
 
 

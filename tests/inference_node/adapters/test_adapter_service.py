@@ -24,7 +24,9 @@ MAX_ADAPTERS = 3
 
 @pytest.fixture(scope="module")
 def node_url(tiny_directory: Path) -> Iterator[str]:
-    with serving(tiny_directory, max_adapters=MAX_ADAPTERS, max_adapter_bytes=200_000, max_adapter_rank=16) as (url, _):
+    limits = {"max_adapters": MAX_ADAPTERS, "max_adapter_bytes": 200_000, "max_adapter_rank": 16}
+    # Products of a tiny model are not worth a second thread, least of all on a busy machine.
+    with serving(tiny_directory, num_threads=1, **limits) as (url, _):
         yield url
 
 
@@ -53,7 +55,7 @@ async def test_a_sequence_under_an_adapter_says_what_the_merged_model_says(
     assert stored.base_digest == base_digest
     assert stored.max_adapters == MAX_ADAPTERS
     assert [(each.digest, each.rank) for each in stored.adapters] == [(digest, 4)]
-    with serving(merged) as (merged_url, _):
+    with serving(merged, num_threads=1) as (merged_url, _):
         async with client_of(merged_url) as client:
             expected = await collect(client, request())
     assert ids_of(under) == ids_of(expected)
