@@ -33,7 +33,7 @@ from gateway.outcome import BoundContract, TakenContract
 from gateway.policies.admission import Admission
 from gateway.policies.errors import ServingRefusedError
 from gateway.policies.service import ServingPolicies
-from gateway.reasoning import without_degrees
+from gateway.policies.thinking import thought_apart
 from gateway.record import RequestRecord
 from gateway.rules.answer_rules import RulesOfRequests
 from gateway.stages import Stage, StageClock
@@ -102,9 +102,8 @@ class Pipeline:
         # A refusal is a branch of the grammar, where there is one.
         may_refuse = admitted.policy.allow_refusal and offer.capability is Capability.GRAMMAR
         # A model with a framing of its own thinks before the grammar begins; for others it is a part of the grammar.
-        thinks_apart = intent.thought is not None and offer.reasoning is not None
-        ignored = {} if intent.thought is None or thinks_apart else without_degrees(intent.thought)
-        allowed = Allowed(refusal=may_refuse, thought=intent.wants_reasoning and not thinks_apart)
+        thought, ignored = thought_apart(intent, offer, admitted.policy)
+        allowed = Allowed(refusal=may_refuse, thought=intent.wants_reasoning and thought is None)
         composition = await Composer(self._intake, caller, clock, TOOL_DIALECTS[offer.tool_dialect]).compose(
             taken, intent.toolbox, allowed
         )
@@ -136,7 +135,7 @@ class Pipeline:
                 ignored={**intent.ignored, **ignored, **composition.ignored},
                 granted=granted,
                 is_claimed=is_claimed(offer, composition.taken, granted),
-                thought=intent.thought if thinks_apart else None,
+                thought=thought,
                 partition=caller.partition,
             )
             begin = partial(self._begun, intent, terms, record)

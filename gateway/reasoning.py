@@ -1,7 +1,7 @@
 """What a request asks of the thought before its answer, whatever API it came through."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from gateway.errors import InvalidRequestError, RequestFault
@@ -60,6 +60,15 @@ def thought_asked(
     if effort is not None and effort != "none":
         return ThoughtAsked(budget_tokens=EFFORT_TOKENS[effort], effort_param=effort_param)
     return ThoughtAsked() if is_enabled else None
+
+
+def within(asked: ThoughtAsked, most: int | None) -> tuple[ThoughtAsked, dict[str, str]]:
+    """The wish under a serving policy's limit, and what of a number that was sent has no effect, with the reason."""
+    if most is None or (asked.budget_tokens is not None and asked.budget_tokens <= most):
+        return asked, {}
+    param = asked.budget_param
+    notes = {} if param is None else {param: f"the serving policy allows thoughts of {most} tokens at most"}
+    return replace(asked, budget_tokens=most), notes
 
 
 def without_degrees(asked: ThoughtAsked) -> dict[str, str]:

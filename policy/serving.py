@@ -63,6 +63,8 @@ class ServingPolicy:
     allow_tools: bool = True
     allow_streaming: bool = True
     allow_reasoning: bool = True
+    max_thinking_tokens: int | None = None
+    """Of the thought before one answer, whatever was asked for; None: as many as the answer may have."""
     allow_refusal: bool = False
     """Whether the model may decline in words instead of fulfilling the contract (completion class `refused`)."""
     allow_inline: bool = True

@@ -29,6 +29,7 @@ class SaidPolicy:
     allow_tools: bool | None = None
     allow_streaming: bool | None = None
     allow_reasoning: bool | None = None
+    max_thinking_tokens: int | None = None
     allow_refusal: bool | None = None
     allow_inline: bool | None = None
     downgrade: Downgrade | None = None

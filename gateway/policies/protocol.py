@@ -24,6 +24,7 @@ class ServingPolicySent(Sent):
     allow_tools: bool | None = None
     allow_streaming: bool | None = None
     allow_reasoning: bool | None = None
+    max_thinking_tokens: Annotated[int | None, Field(ge=0, le=10**9)] = None
     allow_refusal: bool | None = None
     allow_inline: bool | None = None
     downgrade: Literal["none", "validate", "repair"] | None = None
@@ -35,13 +36,14 @@ class ServingPolicySent(Sent):
 
 
 class EffectivePolicy(Answered):
-    """What all levels come to. `models` null: all that there are."""
+    """What all levels come to. `models` null: all that there are; `max_thinking_tokens` null: no limit."""
 
     floor: str
     models: list[str] | None
     allow_tools: bool
     allow_streaming: bool
     allow_reasoning: bool
+    max_thinking_tokens: int | None
     allow_refusal: bool
     allow_inline: bool
     downgrade: str

@@ -162,3 +162,33 @@ async def test_which_branch_was_taken_is_told_with_a_thought_before_it(tmp_path:
 async def test_free_words_are_the_text_branch(tmp_path: Path) -> None:
     node = NodeTwin(script=lambda _: says("hi", end="end_of_sequence", accepting=None))
     assert (await answered(tmp_path, node, chat())).json()["schemagate"]["branch"] == "text"
+
+
+LIMITED = '{"max_thinking_tokens": 600}'
+
+
+@pytest.mark.parametrize(
+    ("fields", "budget_tokens", "ignored"),
+    [
+        ({"reasoning_effort": "minimal"}, 512, []),
+        ({"reasoning_effort": "high"}, 600, []),
+        ({"reasoning_effort": "max"}, 600, []),
+        ({"thinking_token_budget": 601}, 600, ["thinking_token_budget"]),
+    ],
+)
+async def test_a_policy_limits_every_thought_and_an_exceeded_number_is_told(
+    tmp_path: Path, fields: dict[str, Any], budget_tokens: int, ignored: list[str]
+) -> None:
+    node = thinks("x", "y", end="end_of_sequence", accepting=None)
+    async with gateway_with(tmp_path, node=node, serving_policy=LIMITED) as world:
+        said = (await world.client.post(CHAT, json=chat(**fields))).json()["schemagate"]
+    assert node.requests[0].reasoning is not None
+    assert node.requests[0].reasoning.budget_tokens == budget_tokens
+    assert (said["reasoning"]["budget_tokens"], list(said["ignored"])) == (budget_tokens, ignored)
+
+
+async def test_a_limit_that_a_model_cannot_keep_is_a_refusal(tmp_path: Path) -> None:
+    async with gateway_with(tmp_path, node=node_says("x"), serving_policy=LIMITED) as world:
+        answer = await world.client.post(CHAT, json=chat(reasoning_effort="low"))
+    assert answer.status_code == 403
+    assert answer.json()["error"]["code"] == "reasoning_not_allowed"
