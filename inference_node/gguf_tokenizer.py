@@ -2,52 +2,35 @@
 
 from typing import Any
 
-from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
-from tokenizers.models import BPE
+from tokenizers import Tokenizer
 
-from inference_node.errors import UnsupportedModelError
+from compiler_pool.errors import TokenizerError
+from compiler_pool.tokenizers.gguf import read_gguf
+from compiler_pool.tokenizers.vocabulary import EngineDocument
+from inference_node.errors import ModelFileError
 from inference_node.gguf_file import GgufFile
 
-_NORMAL = 1
 _CONTROL = 3
-_USER_DEFINED = 4
 
 # GGUF names one end token; these others end a turn wherever a model has them as control tokens.
 _END_TOKEN_TEXTS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "</s>")
 
 
 def build_tokenizer(gguf: GgufFile) -> Tokenizer:
-    """The byte-level BPE of a GGUF file.
+    """The tokenizer of a GGUF file, as the compiler pool reads it: masks and prompts have one reading of the file.
 
     Raises:
-        UnsupportedModelError: another kind of tokenizer or pre-tokenizer; guessing would shift token boundaries.
+        ModelFileError: a tokenizer that is not read, or not whole; guessing would shift token boundaries.
     """
-    kind = gguf.field("tokenizer.ggml.model")
-    if kind != "gpt2":
-        raise UnsupportedModelError(setting="tokenizer.ggml.model", value=kind, supported="gpt2")
-    pre_tokenizer = gguf.optional_field("tokenizer.ggml.pre")
-    if pre_tokenizer != "smollm":
-        raise UnsupportedModelError(setting="tokenizer.ggml.pre", value=pre_tokenizer, supported="smollm")
-    texts: list[str] = gguf.field("tokenizer.ggml.tokens")
-    merges = [tuple(merge.split(" ", 1)) for merge in gguf.field("tokenizer.ggml.merges")]
-    tokenizer = Tokenizer(BPE(vocab={text: index for index, text in enumerate(texts)}, merges=merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Digits(individual_digits=True),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    for text, token_type in zip(texts, gguf.field("tokenizer.ggml.token_type"), strict=True):
-        if token_type == _CONTROL:
-            tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False)])
-        elif token_type == _USER_DEFINED:
-            tokenizer.add_tokens([AddedToken(text, special=False, normalized=False)])
-        elif token_type != _NORMAL:
-            raise UnsupportedModelError(
-                setting="tokenizer.ggml.token_type", value=token_type, supported="normal, control, user-defined"
-            )
-    return tokenizer
+    try:
+        document = read_gguf(gguf.path).engine
+    except TokenizerError as error:
+        raise ModelFileError(path=str(gguf.path), reason=str(error)) from error
+    assert isinstance(document, EngineDocument), "a GGUF file tells its merges, not ranks"
+    try:
+        return Tokenizer.from_str(document.text)
+    except Exception as error:  # the library raises nothing more specific
+        raise ModelFileError(path=str(gguf.path), reason=f"its tokenizer does not hold together: {error}") from error
 
 
 def tokenizer_config(gguf: GgufFile) -> dict[str, Any]:
@@ -67,7 +50,7 @@ def tokenizer_config(gguf: GgufFile) -> dict[str, Any]:
         "add_bos_token": bool(gguf.optional_field("tokenizer.ggml.add_bos_token")),
         "add_prefix_space": False,
         "clean_up_tokenization_spaces": False,
-        "model_max_length": int(gguf.field("llama.context_length")),
+        "model_max_length": gguf.context_tokens,
         "chat_template": gguf.field("tokenizer.chat_template"),
     }
 

@@ -110,6 +110,6 @@ class _GatheredKeysValues:
 
 def _keys_values(rows: torch.Tensor, config: ModelConfig) -> LayerKeysValues:
     """[..., tokens, keys | values] as keys and values, each [..., 1, kv heads, tokens, head size], without a copy."""
-    tokens = rows.unflatten(-1, (2, config.num_kv_heads, config.head_size))
+    tokens = rows.view(*rows.shape[:-1], 2, config.num_kv_heads, config.head_size)
     keys, values = tokens.unbind(-3)
     return keys.transpose(-3, -2).unsqueeze(-4), values.transpose(-3, -2).unsqueeze(-4)

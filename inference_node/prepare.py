@@ -1,6 +1,7 @@
-"""Makes the default model's directory: SmolLM2-135M-Instruct, from the GGUF file that a Python package carries.
+"""Makes a model's directory from a GGUF file; by default SmolLM2-135M-Instruct's, which a Python package carries.
 
-Converted once (a few seconds), then only checked. `python -m inference_node.prepare --cache-dir DIR` does the same.
+Converted once (a few seconds), then only checked. `python -m inference_node.prepare --cache-dir DIR` does the same for
+the default model, with `--gguf FILE` for another.
 """
 
 import argparse
@@ -47,10 +48,28 @@ def prepare_default_model(cache_dir: Path, progress: Callable[[str], None]) -> P
     Raises:
         ModelError: the package is missing or its file is not usable.
     """
-    gguf_path = find_default_gguf()
-    directory = cache_dir / _DIRECTORY_NAME
+    return _prepared(find_default_gguf(), lambda _: cache_dir / _DIRECTORY_NAME, progress)
+
+
+def prepare_model(path: Path, cache_dir: Path, progress: Callable[[str], None]) -> Path:
+    """The directory of the model at `path`: itself, or for a GGUF file its conversion under `cache_dir`.
+
+    Raises:
+        ModelError: the file is not usable.
+    """
+    if path.suffix.lower() != ".gguf":
+        return path
+    if not path.is_file():
+        raise ModelFileError(path=str(path), reason="no such file")
+    return _prepared(path, lambda digest: cache_dir / f"{path.stem}-{digest[:12]}", progress)
+
+
+def _prepared(gguf_path: Path, place: Callable[[str], Path], progress: Callable[[str], None]) -> Path:
+    """`place` says where the conversion of a file with this SHA-256 belongs."""
+    digest = file_sha256(gguf_path)
+    directory = place(digest)
     with locked(directory, on_wait=lambda: progress("waiting for another process to prepare the model")):
-        source = f"conversion {_CONVERSION_VERSION} of sha256:{file_sha256(gguf_path)}"
+        source = f"conversion {_CONVERSION_VERSION} of sha256:{digest}"
         if is_intact(directory, source=source):
             progress(f"model is ready in {directory}")
             return directory
@@ -93,9 +112,17 @@ def _main() -> int:
         default=Path(os.environ.get("SCHEMAGATE_CACHE_DIR", ".cache")),
         help="where the model's directory goes (default: $SCHEMAGATE_CACHE_DIR, else .cache)",
     )
+    parser.add_argument("--gguf", type=Path, help="a GGUF file of a Llama, Qwen2 or Qwen3 model")
     arguments = parser.parse_args()
+
+    def progress(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+
     try:
-        directory = prepare_default_model(arguments.cache_dir, lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
+        if arguments.gguf is None:
+            directory = prepare_default_model(arguments.cache_dir, progress)
+        else:
+            directory = prepare_model(arguments.gguf, arguments.cache_dir, progress)
     except (ModelError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 1
