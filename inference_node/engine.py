@@ -24,7 +24,7 @@ from inference_node.mask_rows import MaskRows
 from inference_node.metrics import NodeMetrics
 from inference_node.model_config import ModelConfig, read_model_config
 from inference_node.model_runner import ModelRunner
-from inference_node.prepare import prepare_default_model
+from inference_node.prepare import prepare_default_model, prepare_model
 from inference_node.prompt import PromptEncoder, load_prompt_encoder
 from inference_node.protocol import NodeIdentity
 from inference_node.runner_loading import load_runner
@@ -66,7 +66,10 @@ def load_engine(
     """
     if settings.num_threads or hasattr(os, "sched_getaffinity"):
         torch.set_num_threads(settings.num_threads or len(os.sched_getaffinity(0)))
-    directory = settings.model_dir or prepare_default_model(settings.cache_dir, progress)
+    if settings.model_dir is None:
+        directory = prepare_default_model(settings.cache_dir, progress)
+    else:
+        directory = prepare_model(settings.model_dir, settings.cache_dir, progress)
     config = read_model_config(directory)
     device = choose_device(settings.device)
     dtype = choose_dtype(settings.dtype, device)

@@ -22,9 +22,9 @@ class NodeSettings(BaseSettings):
     """After SIGTERM, how long streams may take to deliver their last event."""
 
     model_dir: Path | None = None
-    """A Llama, Qwen2 or Qwen3 directory as on Hugging Face. None: the default model, prepared in `cache_dir`."""
+    """A Llama, Qwen2 or Qwen3 directory as on Hugging Face, or a GGUF file. None: the default model."""
     cache_dir: Path = Field(default=Path(".cache"), validation_alias=AliasChoices("SCHEMAGATE_CACHE_DIR", "cache_dir"))
-    """Where the default model is converted to."""
+    """Where GGUF files, the default model's among them, are converted to."""
     artifact_keys: SecretStr = Field(validation_alias=AliasChoices("SCHEMAGATE_ARTIFACT_KEYS", "artifact_keys"))
     """`id:hex[,id:hex]`: the keys that artifacts may be signed with; the pool's. No default."""
 
