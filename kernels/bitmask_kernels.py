@@ -12,8 +12,8 @@ import triton
 import triton.language as tl
 
 BLOCK_WORDS: Final = 32
-"""Words that are looked at together. With one warp a program, which needs no barriers: the quickest of those measured on
-an H200 (docs/kernels.md)."""
+"""Words that are looked at together. With one warp a program, which needs no barriers: the quickest of those measured
+on an H200 (docs/kernels.md)."""
 NUM_WARPS: Final = 1
 MAX_BLOCKS: Final = 2
 """Blocks that one program takes one after another, the next one's words on their way while it stores."""

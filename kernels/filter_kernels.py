@@ -77,7 +77,7 @@ def _load(
     words = load_words(
         bitmask, mask_rows, draw, first, True, vocabulary_size, num_masks, mask_stride, word_stride, TILE
     )
-    return token, tl.where(allowed_by(words, TILE) & (values == values), values, float("-inf"))
+    return token, tl.where(allowed_by(words) & (values == values), values, float("-inf"))
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""`gumbel_noise.py` in Triton: the same words, bit for bit, and the same noise but for the last digits of logarithms."""
+"""`gumbel_noise.py` in Triton: the same words, bit for bit, and the same noise but for last digits of logarithms."""
 
 from typing import Final
 

@@ -19,8 +19,6 @@ from kernels.tile_kernels import allowed_by, load_tile, load_words, passes, row_
 
 NUM_WARPS: Final = 1
 """Of the first kernel, which then needs no barriers: the quickest of those measured on an H200 (docs/kernels.md)."""
-MAX_REGISTERS: Final[int | None] = None
-"""A thread's in the first kernel; None leaves it to the compiler."""
 _DRAW_WARPS: Final = 8
 """A row has one program there, which has to be quick rather than thrifty."""
 _LOG2_E: Final = tl.constexpr(1.4426950408889634)
@@ -44,7 +42,6 @@ def masked_sample_by_kernels(
     mask_rows: torch.Tensor | None,
     tile_tokens: int = TILE_TOKENS,
     num_warps: int = NUM_WARPS,
-    max_registers: int | None = MAX_REGISTERS,
 ) -> Sampled:
     """`masked_sampling.masked_sample` for arguments that were checked there. Waits for nothing."""
     if not logits.shape[0]:
@@ -67,7 +64,7 @@ def masked_sample_by_kernels(
         least, last = find_limits(logits, draws, where, strides) if draws.has_filters else (None, None)
         _summarise[(num_draws * num_tiles,)](
             logits, summary, draws.temperature, least, last, *where, *strides, num_draws, num_tiles,
-            TILE=tile_tokens, num_warps=num_warps, maxnreg=max_registers,
+            TILE=tile_tokens, num_warps=num_warps,
         )  # fmt: skip
         _draw[(num_draws,)](
             logits, summary, draws.temperature, draws.top_k, draws.top_p, draws.seed, draws.place, least, last,
@@ -120,11 +117,11 @@ def _summarise(
     top = raw_top
     allowed_sum = raw_sum
     if num_bits != tl.minimum(vocabulary_size - first, TILE):
-        allowed = allowed_by(words, TILE)
+        allowed = allowed_by(words)
         top = _number(tl.max(tl.where(allowed, values, float("-inf"))))
         allowed_sum = tl.sum(tl.where(allowed, weights, 0.0))
     if least is not None:
-        kept = allowed_by(words, TILE) & passes(token, values, least, last, draw)
+        kept = allowed_by(words) & passes(token, values, least, last, draw)
         top = _number(tl.max(tl.where(kept, values, float("-inf"))))
     tempered_sum = 0.0
     if (temperature != 0) & (top > float("-inf")):
@@ -135,7 +132,7 @@ def _summarise(
         if shares:
             tempered_sum = allowed_sum * tl.exp2((raw_top - top) * _LOG2_E)
         else:
-            kept = allowed_by(words, TILE)
+            kept = allowed_by(words)
             if least is not None:
                 kept = kept & passes(token, values, least, last, draw)
             sharpness = _LOG2_E / tl.maximum(temperature, _LEAST_TEMPERATURE)
@@ -201,7 +198,7 @@ def _draw(
         words = load_words(
             bitmask, mask_rows, draw, tile * TILE, is_there, vocabulary_size, num_masks, mask_stride, word_stride, TILE
         )
-        kept = allowed_by(words, TILE)
+        kept = allowed_by(words)
         if least is not None:
             kept = kept & passes(token, values, least, last, draw)
         drawn = values

@@ -42,7 +42,7 @@ def load_words(
 
 
 @triton.jit
-def allowed_by(words, TILE: tl.constexpr):
+def allowed_by(words):
     """Boolean [TILE / 32, 32]."""
     return (words[:, None] & (1 << tl.arange(0, 32)[None, :])) != 0
 

@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python tests/benchmarks/kernels_on_gpu.py --out DIR [--tune] [--xgrammar FILE] [--llguidance]
 
-`--xgrammar` is `xgrammar/kernels/apply_token_bitmask_inplace_triton.py` of its wheel; `--llguidance` needs that package.
+`--xgrammar` is `xgrammar/kernels/apply_token_bitmask_inplace_triton.py` of its wheel; `--llguidance` needs its package.
 Times are of the device alone: calls over so many buffers that no cache holds them are captured in one graph, which is
 replayed between two events; the median of the replays, divided by the calls. Floors are bytes over the bandwidth that
 a copy reached in the same run.
@@ -32,8 +32,8 @@ DEVICE = torch.device("cuda")
 COLD_BYTES = 400_000_000
 """Rotated through: several times what the cache of the largest card holds."""
 DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
-Case = Callable[[int], object]
-"""A call on the buffer of that index."""
+Call = Callable[[torch.Tensor], object]
+Apply = Callable[[torch.Tensor, torch.Tensor], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,25 +48,25 @@ class Measured:
     floor: float
 
 
-def measured_microseconds(case: Case, num_buffers: int) -> float:
+def measured_microseconds(call: Call, buffers: Sequence[torch.Tensor]) -> float:
     """The median time of a call on the device."""
-    stream = torch.cuda.Stream()
+    stream = torch.cuda.Stream(DEVICE)  # type: ignore[no-untyped-call]  # as torch has it
     with torch.cuda.stream(stream):
-        for index in range(3):
-            case(index % num_buffers)
+        for buffer in buffers[:3]:
+            call(buffer)
     stream.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        for index in range(num_buffers):
-            case(index)
-    times = []
+        for buffer in buffers:
+            call(buffer)
+    times: list[float] = []
     for _ in range(9):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
         start.record()
         graph.replay()
         end.record()
         end.synchronize()
-        times.append(1000 * start.elapsed_time(end) / num_buffers)
+        times.append(1000 * float(start.elapsed_time(end)) / len(buffers))
     return statistics.median(times[1:])
 
 
@@ -74,19 +74,19 @@ def copy_bandwidth() -> float:
     """Bytes a microsecond, read and written."""
     source = torch.randn(500_000_000, device=DEVICE)
     target = torch.empty_like(source)
-    return 8 * source.numel() / measured_microseconds(lambda _: torch.neg(source, out=target), 4)
+    return 8 * source.numel() / measured_microseconds(lambda one: torch.neg(one, out=target), [source] * 4)
 
 
 def random_masks(num_masks: int, kind: str) -> torch.Tensor:
     """By the share that is allowed, in percent; "runs" allows or forbids whole words, half of them."""
     shape = (num_masks, bitmask_words(VOCABULARY), 32)
     share = 0.5 if kind == "50 % in runs" else float(kind.removesuffix(" %")) / 100
-    drawn = torch.rand(shape[:2] + (1,) if kind == "50 % in runs" else shape, device=DEVICE) < share
+    drawn = torch.rand((*shape[:2], 1) if kind == "50 % in runs" else shape, device=DEVICE) < share
     bits = drawn.expand(shape).long() << torch.arange(32, device=DEVICE)
     return bits.sum(2).to(torch.int32)  # the low 32 bits
 
 
-def buffers(batch: int, dtype: torch.dtype) -> list[torch.Tensor]:
+def new_buffers(batch: int, dtype: torch.dtype) -> list[torch.Tensor]:
     """Logits [batch, vocabulary]: as many as no cache holds, at least 4."""
     one = batch * VOCABULARY * dtype.itemsize
     generator = torch.Generator(DEVICE).manual_seed(batch)
@@ -137,7 +137,7 @@ def check() -> None:
 
 
 def _check_sampled(ours: Sampled, reference: Sampled, case: object) -> None:
-    # Noise that differs in its last digit decides a draw once in some ten thousand.
+    # Noise that differs in its last digit can decide a draw that is nearly a tie.
     assert (ours.token_ids != reference.token_ids).sum() <= 1, (case, ours.token_ids, reference.token_ids)
     same = ours.token_ids == reference.token_ids
     assert torch.equal(ours.num_allowed, reference.num_allowed), case
@@ -158,55 +158,41 @@ def _check_alone(
         assert torch.equal(getattr(alone, field.name), getattr(whole, field.name)[row])
 
 
+def applying(apply: Apply, masks: torch.Tensor) -> Call:
+    return lambda logits: apply(logits, masks)
+
+
+def sampling(draws: Draws, masks: torch.Tensor | None, mask_rows: torch.Tensor | None) -> Call:
+    return lambda logits: masked_sample(logits, draws, bitmask=masks, mask_rows=mask_rows)
+
+
+def tuned_bitmask(masks: torch.Tensor, block_words: int, num_warps: int, max_blocks: int) -> Call:
+    return lambda logits: apply_bitmask_by_kernel(logits, masks, None, block_words, num_warps, max_blocks)
+
+
+def tuned_sampling(draws: Draws, masks: torch.Tensor, mask_rows: torch.Tensor, tile: int, num_warps: int) -> Call:
+    return lambda logits: masked_sample_by_kernels(logits, draws, None, masks, mask_rows, tile, num_warps)
+
+
 def tune() -> None:
-    """Block sizes and warps, and what each kernel of sampling takes, printed."""
+    """Prints what block sizes and warps take."""
     for batch in (1, 32, 256):
-        logits = buffers(batch, torch.bfloat16)
+        logits = new_buffers(batch, torch.bfloat16)
         for kind in ("0.1 %", "50 %", "99.9 %"):
             masks = random_masks(batch, kind)
-            cells = []
-            for words, warps, most in (
-                (32, 1, 1),
-                (32, 1, 2),
-                (32, 1, 4),
-                (32, 1, 8),
-                (64, 1, 4),
-                (64, 2, 1),
-                (64, 2, 4),
-            ):
-                taken = measured_microseconds(
-                    lambda i, w=words, n=warps, b=most: apply_bitmask_by_kernel(logits[i], masks, None, w, n, b),
-                    len(logits),
-                )
-                cells.append(f"{words}/{warps}/{most} {taken:.1f}")
-            print(f"bitmask bf16 {batch} {kind}: " + "  ".join(cells), flush=True)
+            for sizes in ((32, 1, 1), (32, 1, 2), (32, 1, 4), (64, 1, 4), (64, 2, 1), (64, 2, 4), (128, 4, 1)):
+                taken = measured_microseconds(tuned_bitmask(masks, *sizes), logits)
+                print(f"bitmask {batch} {kind} {sizes}: {taken:.1f}", flush=True)
         masks, mask_rows = random_masks(batch, "50 %"), torch.arange(batch, dtype=torch.int32, device=DEVICE)
-        for name in ("greedy", "T 1", "T 0.7"):
-            draws = some_draws(batch, *WAYS[name])
-            cells = []
-            for tile, warps in ((512, 1), (1024, 1), (1024, 2), (2048, 1), (2048, 2), (2048, 4), (4096, 2), (4096, 4)):
-                taken = measured_microseconds(
-                    lambda i, t=tile, n=warps: masked_sample_by_kernels(logits[i], draws, None, masks, mask_rows, t, n),
-                    len(logits),
-                )
-                cells.append(f"{tile}/{warps} {taken:.1f}")
-            print(f"sampling bf16 {batch} {name}: " + "  ".join(cells), flush=True)
-    for way in WAYS.values():
-        _print_kernels(logits, some_draws(256, *way), masks, mask_rows)
+        for way in ("greedy", "T 1", "T 0.7"):
+            draws = some_draws(batch, *WAYS[way])
+            for tile, warps in ((512, 1), (1024, 1), (1024, 2), (2048, 1), (2048, 4), (4096, 4), (4096, 8)):
+                taken = measured_microseconds(tuned_sampling(draws, masks, mask_rows, tile, warps), logits)
+                print(f"sampling {batch} {way} {tile}/{warps}: {taken:.1f}", flush=True)
 
 
-def _print_kernels(logits: list[torch.Tensor], draws: Draws, masks: torch.Tensor, mask_rows: torch.Tensor) -> None:
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-        for one in logits:
-            masked_sample(one, draws, bitmask=masks, mask_rows=mask_rows)
-        torch.cuda.synchronize()
-    print({event.key: round(event.device_time, 1) for event in profile.key_averages() if event.key.startswith("_")})
-
-
-def bitmask_rivals(
-    xgrammar: Path | None, *, llguidance: bool
-) -> dict[str, Callable[[torch.Tensor, torch.Tensor], object]]:
-    ways: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {"ours": lambda x, m: apply_bitmask_(x, m)}
+def bitmask_rivals(xgrammar: Path | None, *, llguidance: bool) -> dict[str, Apply]:
+    ways: dict[str, Apply] = {"ours": apply_bitmask_}
     if xgrammar is not None:
         spec = importlib.util.spec_from_file_location("xgrammar_triton", xgrammar)
         assert spec is not None
@@ -219,35 +205,30 @@ def bitmask_rivals(
     return ways
 
 
-def measure(bandwidth: float, rivals: dict[str, Callable[[torch.Tensor, torch.Tensor], object]]) -> list[Measured]:
+def measure(bandwidth: float, rivals: dict[str, Apply]) -> list[Measured]:
     lines: list[Measured] = []
     for batch in (1, 32, 256):
         for name, dtype in DTYPES.items():
-            logits = buffers(batch, dtype)
             one_read = batch * VOCABULARY * dtype.itemsize / bandwidth
             mask_read = batch * bitmask_words(VOCABULARY) * 4 / bandwidth
+
+            def line(what: str, kind: str, call: Call, floor: float, about: tuple[int, str] = (batch, name)) -> None:
+                taken = measured_microseconds(call, new_buffers(about[0], DTYPES[about[1]]))
+                lines.append(
+                    Measured(what=what, batch=about[0], dtype=about[1], mask=kind, microseconds=taken, floor=floor)
+                )
+
             for kind in ("0.1 %", "50 %", "50 % in runs", "99.9 %"):
                 masks = random_masks(batch, kind)
                 share = 0.5 if "50" in kind else float(kind.removesuffix(" %")) / 100
                 for what, apply in rivals.items():
-                    taken = measured_microseconds(lambda i, a=apply, m=masks: a(logits[i], m), len(logits))
-                    floor = mask_read + (1 - share) * one_read
-                    lines.append(Measured(what=f"bitmask, {what}", batch=batch, dtype=name, mask=kind,
-                                          microseconds=taken, floor=floor))  # fmt: skip
+                    line(f"bitmask, {what}", kind, applying(apply, masks), mask_read + (1 - share) * one_read)
             masks, mask_rows = random_masks(batch, "50 %"), torch.arange(batch, dtype=torch.int32, device=DEVICE)
-            logits = buffers(batch, dtype)
-            for kind, constraint in (("none", (None, None)), ("50 %", (masks, mask_rows))):
-                for way, numbers in WAYS.items():
-                    draws = some_draws(batch, *numbers)
-                    taken = measured_microseconds(
-                        lambda i, d=draws, c=constraint: masked_sample(logits[i], d, bitmask=c[0], mask_rows=c[1]),
-                        len(logits),
-                    )
-                    lines.append(Measured(what=f"sampling, {way}", batch=batch, dtype=name, mask=kind,
-                                          microseconds=taken, floor=one_read))  # fmt: skip
-            taken = measured_microseconds(lambda i: torch.multinomial(logits[i].float().softmax(1), 1), len(logits))
-            lines.append(Measured(what="softmax + multinomial", batch=batch, dtype=name, mask="none",
-                                  microseconds=taken, floor=one_read))  # fmt: skip
+            for way, numbers in WAYS.items():
+                draws = some_draws(batch, *numbers)
+                line(f"sampling, {way}", "all", sampling(draws, None, None), one_read)
+                line(f"sampling, {way}", "50 %", sampling(draws, masks, mask_rows), one_read)
+            line("softmax + multinomial", "all", lambda one: torch.multinomial(one.float().softmax(1), 1), one_read)
     return lines
 
 

@@ -51,7 +51,7 @@ def check_against_definition(sampled: Sampled, index: int, row: torch.Tensor, al
 
 
 @EVERY_WAY
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 @given(
     vocabulary_size=st.sampled_from([1, 31, 32, 33, 1000, 1025]),
     seed=st.integers(0, 10**6),
@@ -148,8 +148,15 @@ def test_rows_of_minus_infinity_have_no_token(way: str) -> None:
 
 @EVERY_WAY
 @pytest.mark.parametrize(
-    "choice", [{"temperature": -1.0}, {"temperature": math.nan}, {"temperature": math.inf}, {"top_k": -1}, {"top_p": math.nan}]
-)  # fmt: skip
+    "choice",
+    [
+        {"temperature": -1.0},
+        {"temperature": math.nan},
+        {"temperature": math.inf},
+        {"top_k": -1},
+        {"top_p": math.nan},
+    ],
+)
 def test_a_choice_out_of_range_has_no_token(way: str, choice: dict[str, float]) -> None:
     draws = replace(new_draws(1, **choice), has_filters=True)  # type: ignore[arg-type]  # one of several types
     assert int(WAYS[way](random_row(50, 5), draws, None, None, None).token_ids) == NONE
@@ -167,10 +174,10 @@ def test_tokens_far_below_the_rest_are_drawn_where_only_they_are_allowed(way: st
     assert sampled.removed_mass.tolist() == [1.0]
 
 
-@EVERY_WAY
+@pytest.mark.parametrize("way", list(WAYS) if DEVICE.type == "cpu" else ["kernels"])  # torch's sums vary on a GPU
 def test_a_row_is_the_same_bit_for_bit_in_any_company(way: str) -> None:
-    logits = random_row(2500, 6, num_rows=5)
-    masks = packed(random_mask(2500, 6, num_rows=3))
+    logits = random_row(1500, 6, num_rows=5)
+    masks = packed(random_mask(1500, 6, num_rows=3))
     choices = [
         new_draws(1, temperature=0.0), new_draws(1, first_seed=8), new_draws(1, temperature=0.6, first_seed=9),
         new_draws(1, temperature=0.9, top_k=20, top_p=0.9, first_seed=10), new_draws(1, first_seed=11, place=3),
@@ -226,7 +233,7 @@ def test_frequencies_over_seeds_are_the_probabilities(temperature: float, top_k:
 
 
 def test_frequencies_over_places_of_many_tokens_are_the_probabilities() -> None:
-    num_draws, vocabulary_size = 4000, 5000
+    num_draws, vocabulary_size = 2000, 5000
     logits = random_row(vocabulary_size, 8)
     draws = replace(new_draws(num_draws), place=torch.arange(num_draws, device=DEVICE))
     draws = replace(draws, seed=torch.full_like(draws.seed, 77))
@@ -292,8 +299,13 @@ def test_logits_and_rows_that_do_not_fit_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "bitmask",
-    [torch.zeros(2, 1, dtype=torch.int32), torch.zeros(2, 3, dtype=torch.int32), torch.zeros(2, 2), torch.zeros(2, dtype=torch.int32)],
-)  # fmt: skip
+    [
+        torch.zeros(2, 1, dtype=torch.int32),
+        torch.zeros(2, 3, dtype=torch.int32),
+        torch.zeros(2, 2),
+        torch.zeros(2, dtype=torch.int32),
+    ],
+)
 def test_masks_that_do_not_cover_the_vocabulary_are_refused(bitmask: torch.Tensor) -> None:
     logits = random_row(40, 1, num_rows=2)
     with pytest.raises(BitmaskError):
