@@ -20,7 +20,7 @@ from inference_node.sequence import DecodingSequence, SequenceRequest
 from inference_node.snapshots.blob import Snapshot
 from inference_node.snapshots.protocol import SavedRequest
 from inference_node.snapshots.restored_state import RestoredState
-from inference_node.snapshots.restoring import check_replayed, restored_state
+from inference_node.snapshots.restoring import replay, restored_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,8 +64,7 @@ class StreamOpener:
         state = restored_state(snapshot, engine.config, vocabulary_size=engine.identity.vocabulary_size)
         stream = self._stream(asked, header.prompt_ids, await self._matcher(asked), state)
         with _unless_refused(stream):
-            await asyncio.to_thread(stream.sequence.replay)
-            check_replayed(stream.sequence, header)
+            await asyncio.to_thread(replay, stream.sequence, header)
             engine.loop.submit(stream.sequence)
         return stream
 

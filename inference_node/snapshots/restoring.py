@@ -55,12 +55,18 @@ def restored_state(snapshot: Snapshot, config: ModelConfig, *, vocabulary_size: 
     )
 
 
-def check_replayed(sequence: DecodingSequence, header: SnapshotHeader) -> None:
-    """Whether replaying an answer came to where it had come: it can go on, and the same text was sent.
+def replay(sequence: DecodingSequence, header: SnapshotHeader) -> None:
+    """Bring a sequence to where it had come, and see that it is there: it can go on, and the same text was sent.
+
+    As long as the answer: not for the step loop.
 
     Raises:
-        RefusedRequestError: `snapshot_damaged`.
+        RefusedRequestError: `snapshot_artifact_mismatch`, the answer is none of this artifact's; `snapshot_damaged`.
     """
+    try:
+        sequence.replay()
+    except ValueError:  # a thought that this node would have framed otherwise
+        raise _damaged("its tokens are none that follow each other here") from None
     if sequence.sender.stream.stopped_by is not None or sequence.num_left < 1:
         raise _damaged("it is over")
     if len(sequence.sender.stream.sent_text) != header.num_sent_characters:

@@ -17,7 +17,7 @@ from inference_node.sequence import DecodingSequence
 from inference_node.slices import Slice
 from inference_node.snapshots.blob import Snapshot, opened, sealed
 from inference_node.snapshots.protocol import SavedModel, SavedRequest
-from inference_node.snapshots.restoring import check_replayed, restored_state
+from inference_node.snapshots.restoring import replay, restored_state
 from inference_node.snapshots.saving import num_kept, snapshot_of
 from inference_node.step_loop import StepLoop
 from policy.limits import TENANT
@@ -143,8 +143,7 @@ def restored(
     matcher = None if grammar is None else Prototype.build(tokenizer, grammar, TENANT.engine).matcher()
     request = replace(fresh.request, restored=state, matcher=matcher)
     sequence = DecodingSequence(request, tokenizer, collector, context_tokens=512)
-    sequence.replay()
-    check_replayed(sequence, snapshot.header)
+    replay(sequence, snapshot.header)
     return sequence
 
 
