@@ -66,7 +66,13 @@ def fill_rows(wanted: Sequence[RowsWanted], rows: MaskRows, parallel: ParallelFi
         if num_valid[index] and wanted[index].drafts and wanted[index].matcher.takes_drafts
     }
     if walks:
-        _fill_drafts(walks, wanted, rows, parallel, num_valid)
+        try:
+            _fill_drafts(walks, wanted, rows, parallel, num_valid)
+        except BaseException:
+            # Not the engine's doing, but some engines are ahead now: none of these may be used as it is.
+            for walk in walks.values():
+                walk.matcher.break_over_draft("the drafts were left half way")
+            raise
     for fill, num_filled in zip(wanted, num_valid, strict=True):
         for row in fill.rows[num_filled:]:
             rows.row(row)[:] = 0

@@ -149,19 +149,20 @@ class MaskFiller:
             fills = [fill for prototype in prototypes for fill in self._lines.get(prototype, ())]
             for prototype in prototypes:
                 self._lines.get(prototype, deque()).clear()
-        outcome: list[int] | BaseException
+        outcomes: Sequence[int | BaseException]
         started = time.perf_counter()
         try:
-            outcome = fill_rows(fills, self._rows, self._parallel)
-        except BaseException as error:  # whoever waits for the rows gets it
-            outcome = error
+            outcomes = fill_rows(fills, self._rows, self._parallel)
+        except BaseException:
+            # Somebody's fault that is not the engine's: each by itself, and it is only theirs.
+            outcomes = [self._fill_alone(fill) for fill in fills]
         took = time.perf_counter() - started
         paces = {id(prototype.pace): prototype.pace for prototype in prototypes}
         if len(paces) > 1 and took > _GROUP_SECONDS + _GROUP_SECONDS_A_ROW * len(fills):
             for pace in paces.values():
                 pace.suspect()
         self._put_down(prototypes)
-        self._settle(fills, outcome)
+        self._settle(fills, outcomes)
 
     def _take_turn(self, prototype: Prototype) -> None:
         ends_at = time.perf_counter() + _TURN_SECONDS
@@ -178,22 +179,22 @@ class MaskFiller:
             # A line is put down before the future is done: who is woken by it finds the prototype quiet, or busy anew.
             if not goes_on:
                 self._put_down([prototype])
-            self._settle([fill], outcome)
+            self._settle([fill], [outcome])
 
-    def _fill_alone(self, fill: MaskFill) -> list[int] | BaseException:
+    def _fill_alone(self, fill: MaskFill) -> int | BaseException:
         prototype, started = fill.matcher.prototype, time.thread_time()
         is_first = prototype.num_masks == 0
         try:
             if fill.drafts:
-                outcome = fill_rows([fill], self._rows, self._parallel)
+                (num_rows,) = fill_rows([fill], self._rows, self._parallel)
             else:
                 fill.matcher.fill_bitmask(self._rows.row(fill.rows[0]))
-                outcome = [int(fill.matcher.has_next_token)]
+                num_rows = int(fill.matcher.has_next_token)
         except BaseException as error:  # whoever waits for the rows gets it
             return error
         if not is_first:
-            prototype.pace.timed((time.thread_time() - started) / max(1, outcome[0]))
-        return outcome
+            prototype.pace.timed((time.thread_time() - started) / max(1, num_rows))
+        return num_rows
 
     def _put_down(self, prototypes: Sequence[Prototype]) -> None:
         """These were in this thread's hands: they are quiet now, or taken up again for what has come meanwhile."""
@@ -203,17 +204,17 @@ class MaskFiller:
                     del self._lines[prototype]
             self._hand_out([prototype for prototype in prototypes if prototype in self._lines])
 
-    def _settle(self, fills: Sequence[MaskFill], outcome: list[int] | BaseException) -> None:
+    def _settle(self, fills: Sequence[MaskFill], outcomes: Sequence[int | BaseException]) -> None:
         now = time.perf_counter()
         shared: dict[tuple[float, int], Filled] = {}
-        for index, fill in enumerate(fills):
+        for fill, outcome in zip(fills, outcomes, strict=True):
             if isinstance(outcome, BaseException):
                 fill.done.fail(outcome)
                 continue
-            key = (fill.started_at, outcome[index])
+            key = (fill.started_at, outcome)
             filled = shared.get(key)
             if filled is None:
-                filled = shared[key] = Filled(seconds=now - fill.started_at, num_rows=outcome[index])
+                filled = shared[key] = Filled(seconds=now - fill.started_at, num_rows=outcome)
             fill.done.deliver(filled)
         announce()
         self._wake()

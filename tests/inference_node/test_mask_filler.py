@@ -283,6 +283,28 @@ def test_a_draft_into_a_dead_end_costs_a_repair_and_the_drafts_after_it(tokenize
         assert matcher.is_accepting
 
 
+def test_a_fill_that_makes_no_sense_fails_alone_and_leaves_no_engine_ahead(tokenizer: BoundTokenizer) -> None:
+    prototype = build(tokenizer, "start: /[0-9]{1,9}/")
+    digit = ids(tokenizer, b"7")
+    with filler(tokenizer) as world:
+        world.warm(prototype.matcher())
+        well, ill, drafted = (prototype.matcher() for _ in range(3))
+        fills = [
+            MaskFill(matcher=well, rows=world.rows.take(1)),
+            MaskFill(matcher=ill, rows=[*world.rows.take(1), 10_000], drafts=digit),  # no such row
+            MaskFill(matcher=drafted, rows=world.rows.take(3), drafts=digit * 2),
+        ]
+        world.masks.start(fills)
+        assert fills[0].done.result(WAIT_SECONDS).num_rows == 1
+        with pytest.raises(IndexError):
+            fills[1].done.result(WAIT_SECONDS)
+        assert fills[2].done.result(WAIT_SECONDS).num_rows in {0, 3}
+        for matcher in (ill, drafted):
+            matcher.repair()
+            assert list(matcher.tokens) == []
+            assert by_itself(matcher) == by_itself(well)
+
+
 def test_who_waits_is_woken_once_for_all_of_a_group(tokenizer: BoundTokenizer) -> None:
     prototype = build(tokenizer, "start: /[0-9]{1,9}/")
     matchers = [prototype.matcher() for _ in range(16)]
