@@ -133,6 +133,15 @@ def test_rows_that_fill_a_step_up_touch_no_block(tmp_path: Path) -> None:
         assert (~layer.isnan().any(dim=1)).nonzero().flatten().tolist() == [5 * 16, 6 * 16, *range(8 * 16, 8 * 16 + 18)]
 
 
+def test_a_step_that_fits_no_shape_is_computed_all_the_same(tmp_path: Path) -> None:
+    decoder = new_decoder(tmp_path)
+    runner, cache = new_runner(decoder, max_step_rows=64), new_cache(decoder)
+    slices = [part(FIRST, 0, random_ids(33, 1), 33), part([60], 0, [8]), part(SECOND, 0, random_ids(30, 2))]
+    steps = [slices, [part(FIRST, 33, [4]), part(SECOND, 30, [5])]]
+    for step in steps:
+        torch.testing.assert_close(runner.forward(step), decoder.forward(step, cache), atol=1e-4, rtol=1e-4)
+
+
 class OneAdded:
     """An adapter whose low-rank product is one everywhere."""
 
