@@ -96,7 +96,7 @@ EXTRA_UNSUPPORTED: Mapping[str, Unsupported] = {
     "mm_processor_kwargs": Unsupported(neutral=({},), instead="prompts are text"),
     "include_reasoning": Unsupported(neutral=(True,), instead="a span of thought is never hidden"),
     "separate_reasoning": Unsupported(neutral=(True,), instead="a span of thought is never part of the answer"),
-    "thinking_token_budget": Unsupported(instead="thought counts against the limit of tokens as text does"),
+    "thinking_token_budget": Unsupported(instead='send `reasoning: {"effort": …}`'),
     "vllm_xargs": Unsupported(neutral=({},), instead="nothing is handed on to an engine unread"),
     "custom_params": Unsupported(neutral=({},), instead="nothing is handed on to an engine unread"),
     "kv_transfer_params": Unsupported(instead="nothing is handed on to an engine unread"),

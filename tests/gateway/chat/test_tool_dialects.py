@@ -11,7 +11,8 @@ from inference_node.tool_dialects.choosing import TOOL_DIALECTS
 from tests.gateway.chat.views import CHAT, LOOKUP, VERDICT, both
 from tests.gateway.twins import MODEL, NODE, Event, NodeTwin, chat, gateway_with, says, strict
 
-NAMES = sorted(TOOL_DIALECTS)
+NAMES = ["dsml", "hermes", "llama_json"]
+"""One of each form; the others differ from these by a word."""
 BESIDE_ANSWERS = [name for name in NAMES if TOOL_DIALECTS[name].follows_words]
 REFUSING = '{"allow_refusal": true}'
 every_dialect = pytest.mark.parametrize("name", NAMES)
@@ -33,7 +34,9 @@ def call(name: str) -> str:
 
 
 @every_dialect
-@pytest.mark.parametrize("choice", ["auto", "required", {"type": "function", "function": {"name": "lookup"}}], ids=str)
+@pytest.mark.parametrize(
+    "choice", ["auto", {"type": "function", "function": {"name": "lookup"}}], ids=["auto", "named"]
+)
 async def test_a_call_is_read_from_the_models_own_spelling(tmp_path: Path, name: str, choice: Any) -> None:
     node = node_of(name, call(name))
     answer, said, _ = await both(tmp_path, node, chat(tools=[LOOKUP], tool_choice=choice))
