@@ -1,7 +1,7 @@
 """Drafts from the sequence itself: what followed the last few tokens where they stood before, in prompt or answer.
 
 Answers under a contract repeat a lot: member names of the second item of a list, values that the prompt names, code
-that is quoted. A lookup is two microseconds, so the only price is the rows of drafts that were wrong.
+that is quoted. A lookup is some three microseconds, so the only price is the rows of drafts that were wrong.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ class LookupLimits:
     max_tokens_per_sequence: int = 16_384
     """The latest tokens of one sequence that are indexed."""
     max_tokens: int = 262_144
-    """Of all sequences together: some 80 MB. Where it is used up, a sequence keeps its own latest places only."""
+    """Of all sequences together: some 70 MB. Where it is used up, a sequence keeps its own latest places only."""
     max_new_tokens: int = 2_048
-    """Indexed in one call, all sequences together, a millisecond: a long prompt is indexed over several steps."""
+    """Indexed in one call, all sequences together: half a millisecond. A long prompt is indexed over several steps."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
