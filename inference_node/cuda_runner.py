@@ -59,6 +59,7 @@ class CudaRunner:
         self.decoder: Final = decoder
         self.cache: Final = cache
         self.is_deterministic: Final = is_deterministic
+        self._context_tokens = context_tokens
         self._has_tiles = not is_deterministic
         self._multiple = DETERMINISTIC_ROWS if is_deterministic else BLOCK_TOKENS
         self._layers = DeviceDecoder(
@@ -88,6 +89,8 @@ class CudaRunner:
             check_row_agreement(
                 self,
                 max_sequences=max_sequences,
+                max_step_rows=max_step_rows,
+                context_tokens=context_tokens,
                 num_blocks=cache.num_blocks,
                 vocabulary_size=decoder.config.vocabulary_size,
             )
@@ -95,6 +98,8 @@ class CudaRunner:
     @torch.inference_mode()
     def forward(self, slices: Sequence[Slice], ahead: torch.Tensor | None = None) -> torch.Tensor:
         """As `ModelRunner` says; returns before the device is done."""
+        # Past it there are neither rotations nor room for partial results: keys would be left out.
+        assert all(part.end <= self._context_tokens for part in slices), "a slice goes past the context"
         tiled, single = count_rows(slices)
         if not self._has_tiles:
             tiled, single = 0, sum(len(part.token_ids) for part in slices)

@@ -197,7 +197,30 @@ class RowsThatFeelTheirNumber:
 
 def test_what_is_not_deterministic_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedModelError, match=r"deterministic.*3 sequences together"):
-        check_row_agreement(RowsThatFeelTheirNumber(), max_sequences=5, num_blocks=64, vocabulary_size=512)
+        check_row_agreement(
+            RowsThatFeelTheirNumber(),
+            max_sequences=5,
+            max_step_rows=64,
+            context_tokens=64,
+            num_blocks=64,
+            vocabulary_size=512,
+        )
+
+
+@pytest.mark.parametrize(("context_tokens", "max_step_rows"), [(16, 64), (64, 8), (384, 2)])
+def test_a_deterministic_runner_starts_however_small_its_steps_are(
+    context_tokens: int, max_step_rows: int, tmp_path: Path
+) -> None:
+    decoder = new_decoder(tmp_path)
+    runner = CudaRunner(
+        decoder,
+        new_cache(decoder, num_blocks=9),
+        context_tokens=context_tokens,
+        max_sequences=3,
+        max_step_rows=max_step_rows,
+        is_deterministic=True,
+    )
+    assert runner.forward([part([3], 0, [11])]).isfinite().all()
 
 
 def test_keys_and_values_go_from_one_runner_to_another(tmp_path: Path) -> None:
