@@ -37,7 +37,8 @@ _NUM_SIDE_THREADS: Final = 2
 _NUM_GROUP_THREADS: Final = 2
 """While the engine fills one group on its own threads, what it said of another is looked at."""
 
-_GROUP_ROWS: Final = 32
+_GROUP_ROWS: Final = 64
+"""A call for fewer costs the engine more a row, and one for more makes more of them wait for a slow one."""
 
 _TURN_SECONDS: Final = 0.001
 """A line gives its thread to the next after so long: some thirty ordinary masks, or one slow one."""
