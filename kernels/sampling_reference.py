@@ -16,6 +16,8 @@ from kernels.token_filters import filter_tokens
 
 LEAST_TEMPERATURE: Final = 1e-30
 """Divides without overflow. Far above it any two logits that differ are infinitely far apart already."""
+_LOWEST_EXPONENT: Final = -87.0
+"""Its exponential is about the least that float32 holds at full precision."""
 _MINUS_INFINITY_BITS: Final = -0x800000
 SHARED_NATS: Final = 40.0
 """How far below the tile's raw maximum the highest allowed logit may lie for exponentials of one to serve the other."""
@@ -125,7 +127,9 @@ def _tempered_sums(
     # Rows that do not need it keep their sums: what a row gets does not depend on who else is there.
     some = allowed if bool(own.all()) else allowed[own]
     sharpness = draws.temperature[own].clamp(min=LEAST_TEMPERATURE).reciprocal()
-    tempered = (some - _base(top[own])[:, :, None]).mul_(sharpness[:, None, None]).exp_()
+    tempered = (some - _base(top[own])[:, :, None]).mul_(sharpness[:, None, None])
+    # Exponentials of minus infinity leave the fast path of the CPU's library; what this one gives is lost in any sum.
+    tempered = tempered.clamp_(min=_LOWEST_EXPONENT).exp_()
     sums[own] = tempered.sum(2)
     return sums.masked_fill_(is_empty, 0.0)
 
