@@ -213,7 +213,8 @@ class Generation:
         # A contract that nobody enforces is no free text: without a matcher's word it comes to nothing.
         is_constrained = composition.taken is not None
         thought = self._thought
-        is_thinking = thought is not None and thought.state == "unfinished"
+        # Of a thought within the grammar, the matcher's word and the verdict say as much.
+        is_thinking = terms.thought is not None and thought is not None and thought.state == "unfinished"
         with self._timer.time(Stage.CLASSIFY):
             ask = not is_thinking and needs_verdict(
                 is_constrained=is_constrained, end=end, accepting=accepting, stands_alone=stands_alone
