@@ -4,7 +4,6 @@ Failures of the engine's are states, not exceptions, and after one it offers onl
 native code gives up, Python sees an exception that is no `Exception`. Whoever calls looks for both.
 """
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from llguidance import LLExecutor, LLMatcher
@@ -101,8 +100,3 @@ def is_dead_end(engine: GrammarEngine) -> bool:
 def first_line(error: str) -> str:
     """What fits into a log of the engine's own words, the parser's state left out."""
     return error.split("\n", 1)[0][:200] or "the grammar engine failed without a reason"
-
-
-def takes(engine: GrammarEngine, token_ids: Sequence[int]) -> bool:
-    """Whether the grammar would take all of some tokens. Does not move."""
-    return engine.validate_tokens(list(token_ids)) == len(token_ids)
