@@ -37,7 +37,9 @@ def _kept(row: torch.Tensor, temperature: float, top_k: int, top_p: float) -> to
     for num_candidates in (min(_QUICK_CANDIDATES, num_tokens), num_tokens):
         least = row.topk(num_candidates).values[-1]
         # All that equal the last candidate, or the choice between them would be the sort's.
-        candidates = (row >= least).nonzero()[:, 0]
+        candidates = ((row >= least) & (row > float("-inf"))).nonzero()[:, 0]
+        if bool(least == float("-inf")):
+            top_k = min(top_k, len(candidates))  # there are no others
         candidates = candidates[row[candidates].argsort(descending=True, stable=True)][:top_k]
         if len(candidates) < top_k < num_tokens:
             continue
