@@ -98,6 +98,28 @@ NODE_FAULTS: Mapping[str, Row] = {
     "context_length_exceeded": Row(status=400, type=INVALID, code="context_length_exceeded", param="messages"),
     "reasoning_unsupported": Row(status=400, type=INVALID, code="reasoning_unsupported", param="reasoning"),
     "malformed_request": Row(status=400, type=INVALID, code="invalid_messages", param="messages"),
+    **{
+        # Of a node's operations that no request of a caller's leads to.
+        code: Row(
+            status=502,
+            type=SERVER,
+            code=BACKEND_FAILED,
+            message="the inference node was asked for what it does not have",
+        )
+        for code in (
+            "adapter_required",
+            "adapter_mismatch",
+            "adapter_in_use",
+            "sequence_not_found",
+            "snapshot_damaged",
+            "snapshot_version",
+            "snapshot_model_mismatch",
+            "snapshot_tokenizer_mismatch",
+            "snapshot_artifact_mismatch",
+            "prefix_not_found",
+            "prefix_limit",
+        )
+    },
     "body_too_large": Row(status=413, type=INVALID, code="body_too_large", param="messages"),
     "overloaded": Row(
         status=503,
