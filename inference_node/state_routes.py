@@ -1,5 +1,6 @@
 """Routes of what outlives a request: saved sequences and pinned prefixes."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,11 +14,15 @@ from inference_node.protocol import NodeFault, PinnedPrefix, PinnedPrefixes, Pre
 from inference_node.request_body import parsed, read_body
 from inference_node.snapshots.protocol import KeysValuesChoice
 
+_MAX_SNAPSHOT_BODIES: Final = 4
+"""Saved sequences that are in memory on their way in; more wait with their bodies unread."""
+
 _CHOICES: Final[Mapping[str, KeysValuesChoice]] = {"include": "include", "recompute": "recompute"}
 
 
 def add_state_routes(app: FastAPI, node: Node) -> None:
     """Save and restore; pin, list and unpin."""
+    bodies = asyncio.Semaphore(_MAX_SNAPSHOT_BODIES)
 
     # A request's id may hold a slash: it was the caller's to choose.
     @app.post("/v1/sequences/{request_id:path}:save")
@@ -27,8 +32,10 @@ def add_state_routes(app: FastAPI, node: Node) -> None:
 
     @app.post("/v1/sequences:restore")
     async def restore(request: Request, request_id: str | None = None) -> Response:
-        body = await read_body(request, node.settings, limit=node.settings.max_snapshot_bytes)
-        return event_stream(node, await node.restore_stream(body, request_id=request_id))
+        async with bodies:
+            body = await read_body(request, node.settings, limit=node.settings.max_snapshot_bytes)
+            stream = await node.restore_stream(body, request_id=request_id)
+        return event_stream(node, stream)
 
     @app.put("/v1/prefixes/{name:path}")
     async def pin(name: str, request: Request) -> PinnedPrefix:

@@ -129,6 +129,8 @@ class StepLoop:
         done: Future[_Result] = Future()
 
         def run() -> None:
+            if not done.set_running_or_notify_cancel():
+                return  # whoever asked has gone
             try:
                 done.set_result(job())
             except Exception as error:  # whoever waits gets it

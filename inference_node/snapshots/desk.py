@@ -78,7 +78,8 @@ class SnapshotDesk:
         identity = self._engine.identity
         return SavedModel(
             name=identity.model,
-            model_digest=await asyncio.wrap_future(self._digest),
+            # One future for all: who stops waiting for it must not cancel it.
+            model_digest=await asyncio.shield(asyncio.wrap_future(self._digest)),
             dtype=identity.dtype,
             tokenizer_digest=identity.tokenizer_digest,
             chat_template_digest=identity.chat_template_digest,
