@@ -31,7 +31,8 @@ def filter_tokens(allowed: torch.Tensor, draws: Draws, fails: torch.Tensor) -> t
 
 def _kept(row: torch.Tensor, temperature: float, top_k: int, top_p: float) -> torch.Tensor:
     """The ids that stay, the most probable first."""
-    weights = ((row - row.max()) / temperature).exp_()
+    # Exponentials of minus infinity leave the fast path of the CPU's library; these are lost in any sum.
+    weights = ((row - row.max()) / temperature).clamp_(min=-87.0).exp_()
     num_tokens = len(row)
     top_k = min(top_k or num_tokens, num_tokens)
     for num_candidates in (min(_QUICK_CANDIDATES, num_tokens), num_tokens):
