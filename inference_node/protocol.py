@@ -45,7 +45,8 @@ class NodeIdentity(Wire):
     max_sequences: int
     vocabulary_size: int
     reasoning: str | None = None
-    """The name of the model's reasoning dialect, if its chat template has one that this node can read."""
+    """How the model's chat template frames a thought, by name; null: not at all. A wish for one that cannot be read is
+    refused (`reasoning_unsupported`)."""
     tool_dialect: str = "neutral"
     """The name of the spelling in which the model's chat template shows and expects calls of tools."""
     is_deterministic: bool = True
