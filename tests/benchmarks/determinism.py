@@ -69,6 +69,7 @@ def main() -> int:
     parser.add_argument("--deterministic", action="store_true", help="the node's setting of that name")
     parser.add_argument("--requests", type=int, default=50)
     parser.add_argument("--max-tokens", type=int, default=32)
+    parser.add_argument("--threads", type=int, default=0, help="of products, where no row says otherwise; 0: all")
     parser.add_argument("--model-dir", type=Path, help="default: the default model")
     parser.add_argument("--cache-dir", type=Path, default=Path(os.environ.get("SCHEMAGATE_CACHE_DIR", ".cache")))
     parser.add_argument("--only", help="variations whose name contains this")
@@ -79,7 +80,12 @@ def main() -> int:
     workload = Workload(directory, num_requests=arguments.requests, max_tokens=arguments.max_tokens)
     is_good = True
     for dtype in arguments.dtype or ["bfloat16", "float32"]:
-        settings = {"dtype": dtype, "device": arguments.device, "deterministic": arguments.deterministic}
+        settings = {
+            "dtype": dtype,
+            "device": arguments.device,
+            "deterministic": arguments.deterministic,
+            "num_threads": arguments.threads,
+        }
         comparison = Comparison(directory=directory, workload=workload, settings=settings, arguments=arguments)
         if arguments.resume is not None:
             comparison.resume(arguments.resume)
@@ -153,7 +159,8 @@ class Comparison:
                 sys.executable, "-m", "tests.benchmarks.determinism", "--resume", kept,
                 "--dtype", self.settings["dtype"], "--device", self.settings["device"],
                 "--requests", str(self.arguments.requests), "--max-tokens", str(self.arguments.max_tokens),
-                "--model-dir", str(self.directory), *(["--deterministic"] if self.settings["deterministic"] else []),
+                "--model-dir", str(self.directory), "--threads", str(self.arguments.threads),
+                *(["--deterministic"] if self.settings["deterministic"] else []),
             ]  # fmt: skip
             subprocess.run(command, check=True)
             resumed: dict[str, dict[str, Any]] = json.loads((Path(kept) / "said.json").read_text())
