@@ -89,19 +89,22 @@ class Measured:
     without: list[float] = field(default_factory=list)
     """Tokens a second, a round each."""
     drafted: list[float] = field(default_factory=list)
+    passes_without: int = 0
+    passes_drafted: int = 0
     num_tokens: int = 0
-    num_steps: int = 0
     num_drafts: int = 0
     num_accepted: int = 0
 
-    def add(self, answers: Sequence[Answer], seconds: float, *, has_drafts: bool) -> None:
+    def add(self, answers: Sequence[Answer], seconds: float, num_passes: int, *, has_drafts: bool) -> None:
         """One round."""
         num_tokens = sum(answer.ended().usage.completion_tokens for answer in answers)
         (self.drafted if has_drafts else self.without).append(num_tokens / seconds)
+        if not has_drafts:
+            self.passes_without += num_passes
         if has_drafts:
+            self.passes_drafted += num_passes
             reports = [answer.ended().decoding for answer in answers]
             self.num_tokens += num_tokens
-            self.num_steps += sum(report.num_steps for report in reports)
             self.num_drafts += sum(report.drafted_tokens for report in reports)
             self.num_accepted += sum(report.accepted_draft_tokens for report in reports)
 
@@ -110,23 +113,27 @@ class Measured:
         ratio = median(with_ / without for with_, without in zip(self.drafted, self.without, strict=True))
         share = f"{self.num_accepted / self.num_drafts:.0%}" if self.num_drafts else "none made"
         return (
-            f"| {kind} | {batch} | {median(self.without):.1f} | {median(self.drafted):.1f} | {ratio:.2f} | "
+            f"| {kind} | {batch} | {self.num_tokens} | {self.passes_without} | {self.passes_drafted} | "
+            f"{median(self.without):.1f} | {median(self.drafted):.1f} | {ratio:.2f} | "
             f"{self.num_drafts / self.num_tokens:.2f} | {share} |"
         )
 
 
 def speed(decoding: Decoding, found: Sequence[Case], *, batch: int, max_tokens: int, num_rounds: int) -> None:
     """Print a row for each kind: with drafts and without in turn, so that a noisy moment hits both."""
-    print("| kind | batch | tokens/s without | with | ratio | drafts per token | taken |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| kind | batch | tokens | passes without | with | tokens/s without | with | ratio | drafts per token | taken |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for kind in KINDS:
         asked = [_asked(case, _GREEDY, max_tokens) for case in found if case.kind == kind]
         measured = Measured()
         for number in range(num_rounds + 1):
             for has_drafts in (False, True):
+                before = decoding.runner.num_passes
                 answers, seconds = decode(decoding, asked, batch=batch, drafts=has_drafts)
                 if number:  # the first round warms up
-                    measured.add(answers, seconds, has_drafts=has_drafts)
+                    measured.add(answers, seconds, decoding.runner.num_passes - before, has_drafts=has_drafts)
         print(measured.row(kind, batch), flush=True)
 
 

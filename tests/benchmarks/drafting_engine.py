@@ -11,6 +11,7 @@ from threading import Event
 from time import perf_counter
 from typing import Final
 
+import torch
 from pydantic import SecretStr
 from safetensors.torch import save_file
 
@@ -28,6 +29,7 @@ from inference_node.protocol import Finish, GenerateEvent, TokenEvent
 from inference_node.sampling import SamplingChoice
 from inference_node.sequence import DecodingSequence, SequenceRequest
 from inference_node.settings import NodeSettings
+from inference_node.slices import Slice
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits
 from policy.limits import TENANT
@@ -72,11 +74,35 @@ class Answer:
         return self.finish
 
 
+@dataclass(slots=True)
+class CountedRunner:
+    """A runner that counts its passes: what drafts save whatever else the machine does."""
+
+    inner: CpuRunner
+    num_passes: int = 0
+    looks_ahead: bool = False
+    reuses_logits: bool = False
+
+    def forward(self, slices: Sequence[Slice], ahead: torch.Tensor | None = None) -> torch.Tensor:
+        """As `ModelRunner` says."""
+        self.num_passes += 1
+        return self.inner.forward(slices, ahead)
+
+    def read_keys_values(self, blocks: Sequence[int], num_tokens: int) -> torch.Tensor:
+        """As `ModelRunner` says."""
+        return self.inner.read_keys_values(blocks, num_tokens)
+
+    def write_keys_values(self, blocks: Sequence[int], keys_values: torch.Tensor) -> None:
+        """As `ModelRunner` says."""
+        self.inner.write_keys_values(blocks, keys_values)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
     """A running loop and what its requests need."""
 
     loop: StepLoop
+    runner: CountedRunner
     tokenizer: BoundTokenizer
     context_tokens: int
 
@@ -130,8 +156,9 @@ def drafting_loop(engine: TorchEngine, source: str, *, cost: StepCost | None) ->
             progress=told,
             cost=cost,
         )
+        runner = CountedRunner(engine.runner)
         loop = assemble_loop(
-            engine.runner,
+            runner,
             engine.tokenizer,
             num_blocks=cache.num_blocks,
             limits=StepLimits(
@@ -149,7 +176,7 @@ def drafting_loop(engine: TorchEngine, source: str, *, cost: StepCost | None) ->
         )
         loop.start()
         try:
-            yield Decoding(loop=loop, tokenizer=engine.tokenizer, context_tokens=identity.context_tokens)
+            yield Decoding(loop=loop, runner=runner, tokenizer=engine.tokenizer, context_tokens=identity.context_tokens)
         finally:
             assert loop.stop(timeout_seconds=60)
         assert drafts is None or not drafts.is_off, "the source failed"

@@ -34,7 +34,7 @@ from policy.limits import TENANT
 from policy.text_bounds import TextBounds
 from registry.text import canonical_json
 from tests.benchmarks.drafting_cases import Contract, compiled
-from tests.benchmarks.drafting_engine import Answer, Asked, Decoding, decode
+from tests.benchmarks.drafting_engine import Answer, Asked, CountedRunner, Decoding, decode
 from tests.differential.schemas import drawn_schema
 from tests.inference_node.model_worlds import load_decoder, tiny_config, write_model
 from tests.inference_node.worlds import on_cpu, running_loop
@@ -104,11 +104,11 @@ def _drafting_by(directory: Path) -> DraftModel:
 @contextmanager
 def _running(decoder: Decoder, tokenizer: BoundTokenizer, source: DraftSource) -> Iterator[Decoding]:
     guarded = GuardedDrafts(source, vocabulary_size=tokenizer.vocabulary_size)
-    runner = on_cpu(decoder, num_blocks=_NUM_BLOCKS)
+    runner = CountedRunner(on_cpu(decoder, num_blocks=_NUM_BLOCKS))
     with running_loop(
         runner, tokenizer, max_sequences=_SEQUENCES, num_blocks=_NUM_BLOCKS, max_drafts=7, drafts=guarded
     ) as loop:
-        yield Decoding(loop=loop, tokenizer=tokenizer, context_tokens=_CONTEXT_TOKENS)
+        yield Decoding(loop=loop, runner=runner, tokenizer=tokenizer, context_tokens=_CONTEXT_TOKENS)
     assert not guarded.is_off, "the source failed"
 
 
