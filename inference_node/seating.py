@@ -8,6 +8,7 @@ from inference_node.fair_queue import FairQueue
 from inference_node.mask_rows import MaskRows
 from inference_node.model_runner import ModelRunner
 from inference_node.running import Running
+from inference_node.slices import BLOCK_TOKENS
 from inference_node.step_plan import StepLimits
 
 
@@ -84,6 +85,8 @@ class Seating:
         """Room for what each of them computes next, in their order; the last ones give up theirs. Who had to."""
         preempted: list[Running] = []
         for running in list(self.running):
+            if len(running.table.blocks) * BLOCK_TOKENS >= len(running.sequence.token_ids):
+                continue  # nearly always: the rest of this is for who steps over a block's end
             while running in self.running and not self.has_room(running, self._num_needed(running)):
                 last = self.running[-1]
                 self._preempt(last)

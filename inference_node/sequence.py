@@ -71,6 +71,11 @@ class DecodingSequence:
         self.sender = TokenSender(
             TextStream(request.stop_strings), tokenizer, sink, has_logprobs=request.num_top_logprobs is not None
         )
+        self.thought: ReasoningSpan | None = None
+        """The thought, while it is open: until then there is neither a grammar nor a stop string."""
+        self.matcher: GrammarMatcher | None = None
+        """The answer's place in its grammar; none while there is no answer yet."""
+        self._look_at_thought()
         self._context_tokens = context_tokens
         self._owed: deque[tuple[int, TokenLogprob | None, bool]] = deque()
         """Tokens that are decided and not taken yet, and whether they were forced: the matcher broke before them."""
@@ -80,17 +85,6 @@ class DecodingSequence:
         self._submitted_at = time.perf_counter()
         self._admitted_at: float | None = None
         self._prefilled_at: float | None = None
-
-    @property
-    def thought(self) -> ReasoningSpan | None:
-        """The thought, while it is open: until then there is neither a grammar nor a stop string."""
-        span = self.request.span
-        return span if span is not None and span.is_open else None
-
-    @property
-    def matcher(self) -> GrammarMatcher | None:
-        """The answer's place in its grammar; none while there is no answer yet."""
-        return None if self.thought is not None else self.request.matcher
 
     @property
     def num_completion_tokens(self) -> int:
@@ -257,12 +251,19 @@ class DecodingSequence:
             return None
         return self.matcher is not None and self.matcher.is_accepting
 
+    def _look_at_thought(self) -> None:
+        """After each token of it: once it is over, the grammar applies."""
+        span = self.request.span
+        self.thought = span if span is not None and span.is_open else None
+        self.matcher = None if self.thought is not None else self.request.matcher
+
     def _replay_thought(self, restored: RestoredState) -> int:
         """How many of the tokens were the thought's."""
         for place, token_id in enumerate(restored.answer_ids):
             if self.thought is None:
                 return place
             self.thought.take(token_id)
+            self._look_at_thought()
         return len(restored.answer_ids) if self.request.span is not None else 0
 
     def _ask_forced(self) -> Ending | None:
@@ -307,6 +308,7 @@ class DecodingSequence:
             self.sender.add_end(token_id)
             return Ending(cause="end_of_sequence")
         step = thought.take(token_id)
+        self._look_at_thought()
         token_ids = step.token_ids[: self.num_left]
         num_forced = len(token_ids) if is_forced or step.token_ids != (token_id,) else 0
         self._forced_places += range(self.num_completion_tokens, self.num_completion_tokens + num_forced)

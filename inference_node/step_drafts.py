@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from inference_node.drafting.source import DraftSource, DraftWant
 from inference_node.running import Running
+from inference_node.slices import BLOCK_TOKENS
 from inference_node.step_plan import StepLimits
 from inference_node.taking import Taken
 
@@ -21,7 +22,7 @@ class StepDrafts:
         """How many tokens were proposed for a key in this step."""
 
     def propose(self, running: Sequence[Running]) -> None:
-        """Draft for all whose next slice is one token."""
+        """Draft for all whose next slice is the last before a pick."""
         wanted = [one for one in running if self._can_use(one)]
         if not wanted:
             return
@@ -61,7 +62,9 @@ class StepDrafts:
             and running.fill is None
             and running.repair is None
             and not sequence.is_behind
-            and sequence.num_pending == 1
+            # The prompt is done: one picked token, and what was forced after it.
+            and 0 < sequence.num_pending <= BLOCK_TOKENS
+            and sequence.num_computed >= len(sequence.request.prompt_ids)
             and sequence.num_left > 1
             and (matcher is None or (matcher.is_standing and not matcher.is_broken))
             and self._is_free(running)

@@ -1,8 +1,7 @@
 """Picks the tokens of a step: one call of the sampling kernel for all rows, and one copy back to the host."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import torch
@@ -14,8 +13,7 @@ from inference_node.sampling import SamplingChoice
 from kernels.masked_sampling import Draws, Sampled, masked_sample
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pick:
+class Pick(NamedTuple):
     """One token to pick: from row `row` of `logits` [rows, vocabulary], as the answer's `place`-th, counted from 0."""
 
     logits: torch.Tensor
@@ -27,8 +25,7 @@ class Pick:
     damped_ids: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picked:
+class Picked(NamedTuple):
     """`token_id` -1: nothing can be picked. The others are of the raw distribution: before mask and temperature."""
 
     token_id: int
@@ -52,7 +49,7 @@ class PicksInFlight:
         if packed.is_cuda:
             self._packed = torch.empty(packed.shape, dtype=packed.dtype, pin_memory=True)
             self._packed.copy_(packed, non_blocking=True)
-            self._arrived = torch.cuda.Event()
+            self._arrived = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._arrived.record()
         else:
             self._packed = packed
@@ -62,7 +59,7 @@ class PicksInFlight:
         if self._arrived is not None:
             self._arrived.synchronize()
         return [
-            Picked(token_id=int(token_id), logprob=logprob, removed_mass=removed, num_allowed=int(allowed))
+            Picked(int(token_id), logprob, removed, int(allowed))
             for token_id, logprob, removed, allowed in self._packed.T.tolist()
         ]
 

@@ -5,6 +5,7 @@ before the host has read them: grammars, texts and events are seen to while it r
 sequence, or to force others, has cost a row.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Condition
@@ -60,6 +61,8 @@ class Stepping:
         self._changed = changed
         self._drafts = None if drafts is None else StepDrafts(drafts, is_free=self.is_free, limits=limits)
         self._num_steps = 0
+        self._served: Counter[str] = Counter()
+        """Rows that partitions were given in this step."""
         masks.call_when_filled(seating.wake)
 
     def can_go_on(self, running: Running) -> bool:
@@ -92,6 +95,11 @@ class Stepping:
         if planned:
             self._compute(planned)
         num_rows = sum(len(part.token_ids) for _, part in planned) + self._pick_tokens()
+        if self._served:
+            with self._changed:
+                for partition, rows in self._served.items():
+                    self._seating.queue.charge(partition, rows)
+            self._served.clear()
         if num_rows:
             self._metrics.step(seconds=perf_counter() - started, num_rows=num_rows)
 
@@ -163,8 +171,7 @@ class Stepping:
         sequence.num_computed = part.end - num_drafts
         if part.start < len(sequence.request.prompt_ids):
             self._seating.publish(running)
-        with self._changed:
-            self._seating.queue.charge(sequence.request.partition, len(part.token_ids))
+        self._served[sequence.request.partition] += len(part.token_ids)
         if part.num_logits:
             position = part.end - 1 - num_drafts
             running.computed = Computed(logits=logits, row=row, position=position, drafts=running.drafts)

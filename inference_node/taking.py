@@ -25,22 +25,19 @@ def picks_of(running: Running) -> list[Pick]:
 
     The fill is done, if there is one, and what is computed is there.
     """
-    computed, request = _computed(running), running.sequence.request
+    computed, request, fill = _computed(running), running.sequence.request, running.fill
+    place = computed.position + 1 - len(request.prompt_ids)
+    damped_ids: Sequence[int] = ()
+    if request.choice.is_damped:
+        damped_ids = request.choice.damped_ids(running.sequence.token_ids[len(request.prompt_ids) :])
     num_rows = 1 + len(computed.drafts)
-    if running.fill is not None:
-        num_rows = min(num_rows, running.fill.done.result().num_rows)
-    num_prompt = len(request.prompt_ids)
-    place = computed.position + 1 - num_prompt
+    if fill is None:
+        mask_rows: Sequence[int | None] = [None] * num_rows
+    else:
+        mask_rows = fill.rows[: min(num_rows, fill.done.result().num_rows)]
     return [
-        Pick(
-            logits=computed.logits,
-            row=computed.row + index,
-            choice=request.choice,
-            place=place + index,
-            mask_row=None if running.fill is None else running.fill.rows[index],
-            damped_ids=request.choice.damped_ids(running.sequence.token_ids[num_prompt:]),
-        )
-        for index in range(num_rows)
+        Pick(computed.logits, computed.row + index, request.choice, place + index, mask_row, damped_ids)
+        for index, mask_row in enumerate(mask_rows)
     ]
 
 
