@@ -29,11 +29,12 @@ def defined_metrics() -> set[str]:
 
 def gateway_metrics() -> set[str]:
     """The names of the gateway's own metrics, as the operator's guide spells them."""
-    return {
-        f"{metric.name}_total" if metric.type == "counter" else metric.name
-        for metric in GatewayMetrics().registry.collect()
-        if metric.name.startswith("schemagate_")
-    }
+    return _own_names(GatewayMetrics().registry)
+
+
+def node_metrics() -> set[str]:
+    """The names of a node's metrics, as its guide spells them."""
+    return _own_names(NodeMetrics().registry)
 
 
 def error_codes() -> set[str]:
@@ -47,6 +48,14 @@ def error_codes() -> set[str]:
         written.update(re.findall(r'_(?:refused|conflict)\(error, (?:\d+, )?"(\w+)"', source))
     # Nobody reads it: the caller has gone.
     return (rows | closed | written) - {"cancelled"}
+
+
+def _own_names(registry: CollectorRegistry) -> set[str]:
+    return {
+        f"{metric.name}_total" if metric.type == "counter" else metric.name
+        for metric in registry.collect()
+        if metric.name.startswith("schemagate_")
+    }
 
 
 def _registries() -> tuple[CollectorRegistry, ...]:

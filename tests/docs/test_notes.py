@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings
 
 from gateway.openapi.document import OPERATIONS
 from tests.conftest import ROOT
-from tests.docs.defined import defined_metrics, error_codes, gateway_metrics, settings_classes
+from tests.docs.defined import defined_metrics, error_codes, gateway_metrics, node_metrics, settings_classes
 
 DOCS = ROOT / "docs"
 NOTES = (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md")))
@@ -30,6 +30,11 @@ def test_the_operators_guide_names_every_setting(settings: type[BaseSettings]) -
 def test_the_operators_guide_names_every_metric_of_the_gateway() -> None:
     guide = (DOCS / "operators.md").read_text()
     assert {name for name in gateway_metrics() if f"`{name}`" not in guide} == set()
+
+
+def test_the_guide_to_nodes_names_every_metric_of_a_node() -> None:
+    guide = (DOCS / "nodes.md").read_text()
+    assert {name for name in node_metrics() if f"`{name}`" not in guide} == set()
 
 
 def test_the_dashboard_names_only_metrics_that_the_code_defines() -> None:
