@@ -24,9 +24,16 @@ class StepLimits:
     max_drafts: int
     """Tokens drafted for one sequence in a step."""
 
+    def __post_init__(self) -> None:
+        # A slice of less than a block could be cut to nothing, and its sequence would wait for ever.
+        if self.chunk_tokens < BLOCK_TOKENS or self.chunk_tokens % BLOCK_TOKENS:
+            raise ValueError(f"chunk_tokens {self.chunk_tokens} is not whole blocks of {BLOCK_TOKENS}")
+        if self.max_rows < self.chunk_tokens:
+            raise ValueError(f"max_rows {self.max_rows} is less than chunk_tokens {self.chunk_tokens}")
+
 
 def plan_step(
-    running: Sequence[Running], limits: StepLimits, *, has_room: Callable[[Running, int], bool]
+    running: Sequence[Running], limits: StepLimits, *, max_rows: int, has_room: Callable[[Running, int], bool]
 ) -> list[tuple[Running, Slice]]:
     """A slice of each sequence that has something to compute, those left out longest first, while rows last.
 
@@ -39,11 +46,13 @@ def plan_step(
         if sequence.is_behind or candidate.computed is not None or not sequence.num_pending:
             continue
         start = sequence.num_computed
-        length = _length(start, sequence.num_pending, min(limits.chunk_tokens, limits.max_rows - num_rows))
+        length = _length(start, sequence.num_pending, min(limits.chunk_tokens, max_rows - num_rows))
         if not length:
             continue
         is_last = length == sequence.num_pending
-        drafts = candidate.drafts[: limits.max_rows - num_rows - length] if is_last else ()
+        drafts = candidate.drafts[: max_rows - num_rows - length] if is_last else ()
+        if drafts and not has_room(candidate, start + length + len(drafts)):
+            drafts = ()  # they are worth nobody's waiting
         if not has_room(candidate, start + length + len(drafts)):
             continue
         candidate.drafts = drafts

@@ -30,10 +30,9 @@ class Ahead:
         for old in self._logits:
             old.fill_(float("nan"))
         if ahead is not None:
-            self.num_ahead += len(slices)
-            slices = [
-                replace(part, token_ids=[token_id]) for part, token_id in zip(slices, ahead.tolist(), strict=True)
-            ]
+            self.num_ahead += len(ahead)
+            known = [replace(slices[row], token_ids=[token_id]) for row, token_id in enumerate(ahead.tolist())]
+            slices = [*known, *slices[len(known) :]]
         logits = self.inner.forward(slices)
         self._logits = [logits]
         return logits
@@ -56,9 +55,15 @@ def test_the_tokens_are_those_of_a_device_that_waits(
         for seed, ((prompt, grammar), collector) in enumerate(zip(wanted, collectors, strict=True)):
             loop.submit(
                 new_sequence(
-                    tokenizer, collector, prompt, grammar=grammar, temperature=1.0, seed=seed, max_tokens=40,
+                    tokenizer,
+                    collector,
+                    prompt,
+                    grammar=grammar,
+                    temperature=1.0,
+                    seed=seed,
+                    max_tokens=40,
                     context_tokens=96,
-                )  # fmt: skip
+                )
             )
         finishes = [collector.finish() for collector in collectors]
     alone = [

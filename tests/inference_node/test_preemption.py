@@ -26,9 +26,15 @@ def tokens_together(decoder: Decoder, tokenizer: BoundTokenizer, *, num_blocks: 
         for number, (prompt, grammar, collector) in enumerate(zip(PROMPTS, GRAMMARS, collectors, strict=True)):
             loop.submit(
                 new_sequence(
-                    tokenizer, collector, prompt, grammar=grammar, temperature=1.0, seed=number, max_tokens=60,
+                    tokenizer,
+                    collector,
+                    prompt,
+                    grammar=grammar,
+                    temperature=1.0,
+                    seed=number,
+                    max_tokens=60,
                     context_tokens=96,
-                )  # fmt: skip
+                )
             )
         finishes = [collector.finish() for collector in collectors]
         counts = loop.between_steps(loop.pool.counts).result(timeout=10)
@@ -71,9 +77,16 @@ def test_one_that_waits_for_blocks_again_can_be_cancelled(tiny_decoder: Decoder,
     with running_loop(on_cpu(tiny_decoder, num_blocks=6), tokenizer, num_blocks=6) as loop:
         first, second = (
             new_sequence(
-                tokenizer, collector, PROMPTS[2], grammar=None, temperature=1.0, seed=seed, max_tokens=None,
-                context_tokens=96, request_id=name,
-            )  # fmt: skip
+                tokenizer,
+                collector,
+                PROMPTS[2],
+                grammar=None,
+                temperature=1.0,
+                seed=seed,
+                max_tokens=None,
+                context_tokens=96,
+                request_id=name,
+            )
             for seed, (name, collector) in enumerate(zip(["first", "second"], collectors, strict=True))
         )
         loop.submit(first)
@@ -93,9 +106,15 @@ def test_the_order_of_arrival_does_not_matter(tiny_decoder: Decoder, tokenizer: 
             for number in order:
                 loop.submit(
                     new_sequence(
-                        tokenizer, collectors[number], PROMPTS[number], grammar=GRAMMARS[number], temperature=1.0,
-                        seed=number, max_tokens=40, context_tokens=96,
-                    )  # fmt: skip
+                        tokenizer,
+                        collectors[number],
+                        PROMPTS[number],
+                        grammar=GRAMMARS[number],
+                        temperature=1.0,
+                        seed=number,
+                        max_tokens=40,
+                        context_tokens=96,
+                    )
                 )
             for collector in collectors.values():
                 collector.finish()

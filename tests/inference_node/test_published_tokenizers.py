@@ -1,6 +1,7 @@
 """Ends, padding and named tokens of published tokenizers, as masks and answers have them."""
 
 import json
+import os
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from inference_node.token_sender import TokenSender
 from policy.limits import TENANT
 from tests.inference_node.worlds import Collector
 
-_SHARED = Path(__file__).resolve().parents[3] / "shared" / "tokenizers"
+_SHARED = Path(os.environ.get("SCHEMAGATE_CORPORA", Path(__file__).parents[3] / "shared" / "corpora")).parent
 
 pytestmark = pytest.mark.corpus
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.corpus
 @lru_cache(maxsize=2)
 def published(name: str, vocab_size: int, named_end: str) -> BoundTokenizer:
     """As in a model's directory: one end in `generation_config.json`, and logits wider than the table."""
-    path = _SHARED / f"{name}.json"
+    path = _SHARED / "tokenizers" / f"{name}.json"
     if not path.is_file():
         pytest.skip(f"{path} is not here")
     document = json.loads(path.read_text())

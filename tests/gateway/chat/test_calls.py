@@ -14,7 +14,11 @@ SQL = {"type": "custom", "custom": {"name": "sql"}}
 
 
 async def test_a_call_is_a_complete_answer(tmp_path: Path) -> None:
-    node = node_says(HERMES.call_text("lookup", '{"id":7}', is_custom=False) + "\n" + HERMES.call_text("sql", "a b", is_custom=True))
+    calls = [
+        HERMES.call_text("lookup", '{"id":7}', is_custom=False),
+        HERMES.call_text("sql", "a b", is_custom=True),
+    ]
+    node = node_says("\n".join(calls))
     answer, choice, _ = await both(tmp_path, node, strict(VERDICT, tools=[LOOKUP, SQL]))
     assert choice["finish_reason"] == "tool_calls"
     assert choice["message"]["content"] is None

@@ -128,7 +128,11 @@ async def test_a_thought_is_an_item_of_its_own_and_counted(tmp_path: Path) -> No
 
 async def test_what_was_said_is_taken_back_as_input_as_it_came(tmp_path: Path) -> None:
     words = "<think>hm</think>Let me see. "
-    text = words + HERMES.call_text("weather", '{"n":1}', is_custom=False) + HERMES.call_text("run", "ls", is_custom=True)
+    calls = [
+        HERMES.call_text("weather", '{"n":1}', is_custom=False),
+        HERMES.call_text("run", "ls", is_custom=True),
+    ]
+    text = words + "".join(calls)
     node = NodeTwin(script=lambda _: says(text, end="end_of_sequence"))
     asked = {"tools": [FUNCTION, CUSTOM], "reasoning": {"effort": "low"}}
     async with gateway_with(tmp_path, node=node) as world:

@@ -1,4 +1,5 @@
 import codecs
+import os
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from inference_node.reasoning.markers import ReasoningMarkers
 from inference_node.reasoning.span import ReasoningSpan
 from tests.inference_node.reasoning.worlds import THINK, hear, markers
 
-QWEN = Path("/work/shared/tokenizers/qwen3.json")
+_SHARED = Path(os.environ.get("SCHEMAGATE_CORPORA", Path(__file__).parents[4] / "shared" / "corpora")).parent
+QWEN = _SHARED / "tokenizers" / "qwen3.json"
 
 
 def begun(tokenizer: BoundTokenizer, *, budget_tokens: int | None = None, lead_in: str = "") -> ReasoningSpan:
@@ -149,7 +151,7 @@ def test_a_marker_without_text_is_known_by_its_id(tokenizer: BoundTokenizer) -> 
 
 
 @pytest.mark.corpus
-@pytest.mark.skipif(not QWEN.exists(), reason="needs Qwen3's tokenizer")
+@pytest.mark.skipif(not QWEN.exists(), reason=f"Qwen3's tokenizer is not at {QWEN}")
 def test_qwens_marker_ends_a_thought_as_its_own_token_and_spelled_out() -> None:
     qwen = load_tokenizer(QWEN)
     own = ReasoningMarkers(
