@@ -161,7 +161,7 @@ class DecodingMember(Answered):
     """What decoding was like. A spread is null where nothing was measured."""
 
     picks: int
-    """Tokens that the model chose; forced ones, and drafts that it would have chosen, take no pick of their own."""
+    """Tokens that the model chose, drafts that it confirmed among them; forced ones take no pick."""
     forced_tokens: int
     cached_prompt_tokens: int
     """Of the prompt, those that an earlier request of the same tenant had computed."""

@@ -216,7 +216,7 @@ class DecodingReport(Wire):
     """What decoding was like. A spread is null where nothing was measured."""
 
     num_steps: Count = 0
-    """Picks: tokens that the model chose. Forced ones and verified drafts need none of their own."""
+    """Picks: tokens that the model chose, drafts that it confirmed among them. Forced ones need none."""
     cached_prompt_tokens: Count = 0
     """Whose keys and values were there already."""
     drafted_tokens: Count = 0
