@@ -108,7 +108,7 @@ class CudaRunner:
         if shape is None or any(part.adapter for part in slices):
             return self._launch(slices, tiled, ahead)
         rows = self._buffers.load(RowLayout.of(slices, num_tiled_rows=shape.num_tiled_rows), shape.num_rows)
-        _take_ahead(rows, ahead)
+        _take_ahead(rows, ahead, first=shape.num_tiled_rows)
         self._steps.run(shape)
         return self._logits[:num_logits]
 
@@ -143,7 +143,7 @@ class CudaRunner:
         layout = RowLayout.of(slices, num_tiled_rows=num_tiled_rows)
         num_rows, num_logits = self._padded(len(layout.token_ids)), len(layout.logit_rows)
         rows = self._buffers.load(layout, num_rows)
-        _take_ahead(rows, ahead)
+        _take_ahead(rows, ahead, first=num_tiled_rows)
         adapted = _step_batch(layout, rows) if layout.adapter_rows else None
         normed = self._layers.hidden(rows, num_tiled_rows=num_tiled_rows, adapted=adapted)
         num_padded_logits = self._padded(num_logits) if num_logits else 0
@@ -158,9 +158,10 @@ class CudaRunner:
         return -(-num_rows // self._multiple) * self._multiple
 
 
-def _take_ahead(rows: DeviceRows, ahead: torch.Tensor | None) -> None:
+def _take_ahead(rows: DeviceRows, ahead: torch.Tensor | None, *, first: int) -> None:
+    """Single tokens stand behind the tiles, in the order of their slices, and these are the first of them."""
     if ahead is not None:
-        rows.token_ids[: len(ahead)].copy_(ahead)
+        rows.token_ids[first : first + len(ahead)].copy_(ahead)
 
 
 def _step_batch(layout: RowLayout, rows: DeviceRows) -> StepBatch:

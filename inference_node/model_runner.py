@@ -22,7 +22,7 @@ class ModelRunner(Protocol):
     def forward(self, slices: Sequence[Slice], ahead: torch.Tensor | None = None) -> torch.Tensor:
         """Store the slices' keys and values, and return logits [sum of `num_logits`, vocabulary], in their order.
 
-        `ahead`: the slices' tokens, one each, int64 on the device, where the host does not know them yet.
+        `ahead`: the tokens of the first slices, one each, int64 on the device, where the host does not know them yet.
         """
 
     def read_keys_values(self, blocks: Sequence[int], num_tokens: int) -> torch.Tensor:

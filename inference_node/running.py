@@ -25,13 +25,6 @@ class Computed:
     is_kept: bool = False
     """Whether these are a copy of our own."""
 
-    def kept(self) -> "Computed":
-        """The same logits, safe from the next pass."""
-        if self.is_kept:
-            return self
-        rows = self.logits[self.row : self.row + 1 + len(self.drafts)].clone()
-        return Computed(logits=rows, row=0, position=self.position, drafts=self.drafts, is_kept=True)
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Running:
@@ -54,3 +47,21 @@ class Running:
     def is_mask_settled(self) -> bool:
         """Whether nobody else touches the matcher and the mask rows now."""
         return self.fill is None or self.fill.done.done()
+
+
+def keep_rows(owners: Sequence[Running]) -> None:
+    """Copy the rows that these need of one pass's logits, so that they are safe from the next."""
+    needed = [(running, running.computed) for running in owners if running.computed is not None]
+    if not needed:
+        return
+    rows: list[int] = []
+    firsts: list[int] = []
+    for _, computed in needed:
+        firsts.append(len(rows))
+        rows.extend(range(computed.row, computed.row + 1 + len(computed.drafts)))
+    logits = needed[0][1].logits
+    kept = logits.index_select(0, torch.tensor(rows, dtype=torch.int64, device=logits.device))
+    for (running, computed), first in zip(needed, firsts, strict=True):
+        running.computed = Computed(
+            logits=kept, row=first, position=computed.position, drafts=computed.drafts, is_kept=True
+        )

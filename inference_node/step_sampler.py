@@ -10,6 +10,7 @@ from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.bitmask_row import real_tokens_bitmask
 from inference_node.mask_rows import MaskRows
 from inference_node.sampling import SamplingChoice
+from kernels.draws import unpacked
 from kernels.masked_sampling import Draws, Sampled, masked_sample
 
 
@@ -40,28 +41,37 @@ class PicksInFlight:
     def __init__(self, sampled: Sampled) -> None:
         self.token_ids: Final = sampled.token_ids
         """int64 [picks], on the device. Below 0 where nothing could be picked."""
-        # float64 holds every id, float32 and int32 exactly: one copy for all four.
-        packed = torch.stack(
-            [sampled.token_ids.double(), sampled.logprobs.double(), sampled.removed_mass.double(),
-             sampled.num_allowed.double()]
-        )  # fmt: skip
         self._arrived: torch.cuda.Event | None = None
-        if packed.is_cuda:
+        self._sampled = sampled
+        if sampled.token_ids.is_cuda:
+            packed = _in_one_piece(sampled)
             self._packed = torch.empty(packed.shape, dtype=packed.dtype, pin_memory=True)
             self._packed.copy_(packed, non_blocking=True)
             self._arrived = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._arrived.record()
-        else:
-            self._packed = packed
 
     def wait(self) -> list[Picked]:
         """In the order of the picks."""
+        sampled = self._sampled
         if self._arrived is not None:
             self._arrived.synchronize()
-        return [
-            Picked(int(token_id), logprob, removed, int(allowed))
-            for token_id, logprob, removed, allowed in self._packed.T.tolist()
-        ]
+            sampled = unpacked(self._packed)
+        return list(
+            map(
+                Picked,
+                sampled.token_ids.tolist(),
+                sampled.logprobs.tolist(),
+                sampled.removed_mass.tolist(),
+                sampled.num_allowed.tolist(),
+            )
+        )
+
+
+def _in_one_piece(sampled: Sampled) -> torch.Tensor:
+    if sampled.packed is not None:
+        return sampled.packed
+    parts = (sampled.token_ids, sampled.logprobs, sampled.removed_mass, sampled.num_allowed)
+    return torch.cat([part.view(torch.int32) for part in parts])
 
 
 class StepSampler:
@@ -106,34 +116,36 @@ class StepSampler:
     def _sampled(self, logits: torch.Tensor, picks: Sequence[Pick]) -> Sampled:
         wanted = [self._text_row if pick.mask_row is None else pick.mask_row for pick in picks]
         masks = {row: index for index, row in enumerate(dict.fromkeys(row for row in wanted if row is not None))}
-        integers = np.array(
-            [
-                [pick.row for pick in picks],
-                [-1 if row is None else masks[row] for row in wanted],
-                [pick.choice.top_k for pick in picks],
-                [pick.choice.seed for pick in picks],
-                [pick.place for pick in picks],
-            ],
-            dtype=np.int64,
-        )
-        reals = np.array(
-            [[pick.choice.temperature for pick in picks], [pick.choice.top_p for pick in picks]], dtype=np.float32
-        )
-        rows, mask_rows, top_k, seed, place = self._moved(torch.from_numpy(integers)).unbind(0)
-        temperature, top_p = self._moved(torch.from_numpy(reals)).unbind(0)
+        num_picks = len(picks)
+        # One array, so that it is one copy: three of int64, then four of 32 bits.
+        packed = np.empty(5 * num_picks, dtype=np.int64)
+        wide = packed[: 3 * num_picks].reshape(3, num_picks)
+        narrow = packed[3 * num_picks :].view(np.int32).reshape(4, num_picks)
+        wide[0] = [pick.row for pick in picks]
+        wide[1] = [pick.choice.seed for pick in picks]
+        wide[2] = [pick.place for pick in picks]
+        narrow[0] = [-1 if row is None else masks[row] for row in wanted]
+        narrow[1] = [pick.choice.top_k for pick in picks]
+        narrow[2:].view(np.float32)[:] = [
+            [pick.choice.temperature for pick in picks],
+            [pick.choice.top_p for pick in picks],
+        ]
+        moved = self._moved(torch.from_numpy(packed))
+        rows, seed, place = moved[: 3 * num_picks].view(3, num_picks).unbind(0)
+        mask_rows, top_k, temperature, top_p = moved[3 * num_picks :].view(torch.int32).view(4, num_picks).unbind(0)
         return masked_sample(
             logits,
             Draws(
-                temperature=temperature,
-                top_k=top_k.int(),
-                top_p=top_p,
+                temperature=temperature.view(torch.float32),
+                top_k=top_k,
+                top_p=top_p.view(torch.float32),
                 seed=seed,
                 place=place,
                 has_filters=any(pick.choice.top_k > 0 or pick.choice.top_p < 1 for pick in picks),
             ),
             rows=rows,
             bitmask=self._rows.upload(list(masks)) if masks else None,
-            mask_rows=mask_rows.int() if masks else None,
+            mask_rows=mask_rows if masks else None,
         )
 
     def _damped(self, pick: Pick) -> Sampled:

@@ -6,11 +6,11 @@ sequence, or to force others, has cost a row.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Condition
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 import torch
@@ -18,10 +18,11 @@ import torch
 from inference_node.drafting.source import DraftSource
 from inference_node.ending import Ending
 from inference_node.leaving import Leaving
-from inference_node.mask_filler import MaskFill, MaskFiller
+from inference_node.mask_filler import MaskFiller
+from inference_node.masking import Masking
 from inference_node.metrics import NodeMetrics
 from inference_node.model_runner import ModelRunner
-from inference_node.running import Computed, Running
+from inference_node.running import Computed, Running, keep_rows
 from inference_node.seating import Seating
 from inference_node.slices import Slice
 from inference_node.step_drafts import StepDrafts
@@ -31,8 +32,19 @@ from inference_node.taking import picks_of, take_picked
 
 _log = structlog.get_logger(__name__)
 
+_MASKS_AT_ONCE: Final = 32
+"""While the host takes the tokens of so many sequences, the masks of those before are filled."""
+
 _MASK_PATIENCE_SECONDS: Final = 0.003
 """How long a step waits, after its forward pass, for masks that are nearly ready: a good part of a step costs more."""
+
+
+class _Ahead(NamedTuple):
+    """A row that was computed before the host knew its token."""
+
+    part: Slice
+    logits: torch.Tensor
+    row: int
 
 
 class Stepping:
@@ -54,12 +66,12 @@ class Stepping:
         self._runner = runner
         self._seating = seating
         self._leaving = leaving
-        self._masks = masks
+        self._masks = Masking(masks, changed)
         self._sampler = sampler
         self._limits = limits
         self._metrics = metrics
         self._changed = changed
-        self._drafts = None if drafts is None else StepDrafts(drafts, is_free=self.is_free, limits=limits)
+        self._drafts = None if drafts is None else StepDrafts(drafts, is_free=self._masks.is_free, limits=limits)
         self._num_steps = 0
         self._served: Counter[str] = Counter()
         """Rows that partitions were given in this step."""
@@ -72,13 +84,8 @@ class Stepping:
         if running.repair is not None:
             return running.repair.done()
         if running.sequence.is_behind:
-            return self.is_free(running)
-        return running.computed is None or (running.is_mask_settled and self.is_free(running))
-
-    def is_free(self, running: Running) -> bool:
-        """Whether its matcher can be used without waiting for a sibling's mask on the same lexer."""
-        matcher = running.sequence.matcher
-        return matcher is None or matcher.is_broken or not matcher.is_standing or self._masks.is_quiet(matcher)
+            return self._masks.is_free(running)
+        return running.computed is None or (running.is_mask_settled and self._masks.is_free(running))
 
     @torch.inference_mode()
     def step(self) -> None:
@@ -86,15 +93,27 @@ class Stepping:
         self._num_steps += 1
         started = perf_counter()
         for running in self._seating.admit(step=self._num_steps):
-            running.sequence.begin()
+            self._guarded(running, partial(self._begin, running))
         self._catch_up()
         self._seating.make_room()
         if self._drafts is not None:
             self._drafts.propose(self._seating.running)
-        planned = plan_step(self._seating.running, self._limits, has_room=self._seating.has_room)
-        if planned:
+        # Where the device works while the host does, what was computed is picked from first, and all else is computed
+        # in one pass with what follows from it.
+        ready = self._ready() if self._runner.looks_ahead else []
+        planned = plan_step(
+            self._seating.running,
+            self._limits,
+            max_rows=self._limits.max_rows - len(ready),
+            has_room=self._seating.has_room,
+        )
+        if planned and not ready:
             self._compute(planned)
-        num_rows = sum(len(part.token_ids) for _, part in planned) + self._pick_tokens()
+        if not self._runner.looks_ahead:
+            ready = self._ready()
+        num_rows = sum(len(part.token_ids) for _, part in planned)
+        if ready:
+            num_rows += self._pick_tokens(ready, planned if self._runner.looks_ahead else [])
         if self._served:
             with self._changed:
                 for partition, rows in self._served.items():
@@ -103,12 +122,16 @@ class Stepping:
         if num_rows:
             self._metrics.step(seconds=perf_counter() - started, num_rows=num_rows)
 
+    def _begin(self, running: Running) -> None:
+        self._seating.bring_in(running)
+        running.sequence.begin()
+
     def _catch_up(self) -> None:
         """Bring on the sequences whose matcher broke: repair them beside the loop, then take what they owe."""
         for running in list(self._seating.running):
             if running.repair is not None or running.sequence.is_behind or _needs_repair(running):
                 self._guarded(running, partial(self._catch_up_one, running))
-        self._start_masks([running for running in self._seating.running if running.computed is not None])
+        self._masks.start([running for running in self._seating.running if running.computed is not None])
 
     def _catch_up_one(self, running: Running) -> Ending | None:
         sequence, matcher = running.sequence, running.sequence.matcher
@@ -124,43 +147,38 @@ class Stepping:
             running.repair = self._masks.run(matcher.repair)
             running.repair.add_done_callback(self._seating.wake)
             return None
-        if not self.is_free(running):
+        if not self._masks.is_free(running):
             return None
         ending = sequence.resume()
         if ending is None and running.computed is not None and running.computed.position + 1 < len(sequence.token_ids):
             running.computed = None  # from before tokens that turned out to be forced
         return ending
 
-    def _start_masks(self, wanted: Sequence[Running]) -> None:
-        """Have masks filled for those who have none yet and can use their matcher."""
-        fills: list[MaskFill] = []
-        for running in wanted:
-            matcher = running.sequence.matcher
-            if (
-                matcher is None or running.fill is not None or running.repair is not None
-                or running.sequence.is_behind or matcher.is_broken or not matcher.is_standing
-            ):  # fmt: skip
-                continue
-            running.fill = MaskFill(
-                matcher=matcher, rows=running.mask_rows[: 1 + len(running.drafts)], drafts=running.drafts
-            )
-            fills.append(running.fill)
-        if fills:
-            self._masks.start(fills)
+    def _compute(self, planned: Sequence[tuple[Running, Slice]]) -> None:
+        """One pass over tokens that the host knows."""
+        logits = self._launched(planned, None)
+        if logits is not None:
+            self._note_computed(planned, logits, first_row=0)
 
-    def _compute(self, planned: list[tuple[Running, Slice]]) -> None:
-        self._start_masks([running for running, part in planned if part.num_logits])
-        self._keep_logits(())
+    def _launched(
+        self, planned: Sequence[tuple[Running, Slice]], ahead: torch.Tensor | None, done_with: Sequence[Running] = ()
+    ) -> torch.Tensor | None:
+        """The logits of a pass, the first slices' tokens from the device; None: it failed, and they are over."""
+        num_ahead = 0 if ahead is None else len(ahead)
+        self._masks.start([running for running, part in planned[num_ahead:] if part.num_logits])
+        self._keep_logits(done_with)
         for running, _ in planned:
             running.last_step = self._num_steps
         try:
-            logits = self._runner.forward([part for _, part in planned])
+            return self._runner.forward([part for _, part in planned], ahead)
         except Exception:
             _log.exception("forward_failed", num_sequences=len(planned))
             for running, _ in planned:
                 self.leave(running, Ending(cause="engine_failed", message="the forward pass failed"))
-            return
-        row = 0
+            return None
+
+    def _note_computed(self, planned: Sequence[tuple[Running, Slice]], logits: torch.Tensor, *, first_row: int) -> None:
+        row = first_row
         for running, part in planned:
             self._computed(running, part, logits, row)
             row += part.num_logits
@@ -176,36 +194,38 @@ class Stepping:
             position = part.end - 1 - num_drafts
             running.computed = Computed(logits=logits, row=row, position=position, drafts=running.drafts)
 
-    def _pick_tokens(self) -> int:
-        """Pick for all whose masks are there; how many rows were computed ahead meanwhile."""
+    def _ready(self) -> list[Running]:
+        """Those whose tokens can be picked now, after waiting a little for masks that are nearly there."""
         deadline = perf_counter() + _MASK_PATIENCE_SECONDS
         computed = [
             running
             for running in self._seating.running
             if running.computed is not None and not running.sequence.is_behind and running.repair is None
         ]
-        ready = [running for running in computed if self._is_mask_ready(running, deadline)]
+        ready = [running for running in computed if self._masks.is_ready(running, deadline)]
         ready = [running for running in ready if self._guarded(running, partial(_ending_by_mask, running))]
-        ready = [running for running in ready if not running.sequence.is_behind]
-        if not ready:
-            return 0
+        return [running for running in ready if not running.sequence.is_behind]
+
+    def _pick_tokens(self, ready: Sequence[Running], planned: Sequence[tuple[Running, Slice]]) -> int:
+        """Pick for all of them; how many rows were computed ahead meanwhile, beside those that were planned."""
         picks = [picks_of(running) for running in ready]
         in_flight = self._sampler.sample([pick for of_one in picks for pick in of_one])
-        ahead = self._launch_ahead(ready, picks, in_flight) if self._runner.looks_ahead else []
+        ahead: Mapping[Running, _Ahead] = {}
+        if self._runner.looks_ahead:
+            ahead = self._launch_ahead(ready, picks, in_flight, planned)
         picked = iter(in_flight.wait())
-        launched: dict[int, int] = {}
+        waiting: list[Running] = []
         for running, of_one in zip(ready, picks, strict=True):
             mine = [next(picked) for _ in of_one]
-            launched[id(running)] = mine[0].token_id
-            self._guarded(running, partial(self._take, running, mine))
-        for running, part, logits, row in ahead:
-            # Where a thought ended within a token, another stands in its place: the pass was over the wrong one.
-            took = running.sequence.token_ids[part.start : part.end]
-            if running in self._seating.running and took == [launched[id(running)]]:
-                self._computed(running, part, logits, row)
-                if len(running.sequence.token_ids) > part.end:
-                    running.computed = None  # others are forced after it
-        self._start_masks([running for running in self._seating.running if running.computed is not None])
+            goes_on = self._guarded(running, partial(self._take, running, mine))
+            if running in ahead and goes_on:
+                self._settle_ahead(running, ahead[running])
+            if running.computed is not None:
+                waiting.append(running)
+            if len(waiting) == _MASKS_AT_ONCE:
+                self._masks.start(waiting)
+                waiting = []
+        self._masks.start(waiting)
         return len(ahead)
 
     def _take(self, running: Running, picked: Sequence[Picked]) -> Ending | None:
@@ -214,19 +234,15 @@ class Stepping:
             self._drafts.observe(running, taken)
         return taken.ending
 
-    def _is_mask_ready(self, running: Running, deadline: float) -> bool:
-        def is_ready() -> bool:
-            return running.is_mask_settled and self.is_free(running)
-
-        if is_ready():
-            return True
-        with self._changed:
-            return self._changed.wait_for(is_ready, timeout=max(0.0, deadline - perf_counter()))
-
     def _launch_ahead(
-        self, ready: Sequence[Running], picks: Sequence[Sequence[Pick]], in_flight: PicksInFlight
-    ) -> list[tuple[Running, Slice, torch.Tensor, int]]:
-        """The pass over tokens that only the device knows yet, for those who will most likely go on with them."""
+        self,
+        ready: Sequence[Running],
+        picks: Sequence[Sequence[Pick]],
+        in_flight: PicksInFlight,
+        planned: Sequence[tuple[Running, Slice]],
+    ) -> Mapping[Running, "_Ahead"]:
+        """A pass over tokens that only the device knows yet, for those who will most likely go on with them, and over
+        what is planned for others."""
         going_on: list[tuple[Running, Slice]] = []
         indices: list[int] = []
         index = 0
@@ -234,9 +250,11 @@ class Stepping:
             sequence = running.sequence
             start = len(sequence.token_ids)
             if (
-                len(of_one) == 1 and sequence.num_left > 1 and not (self._drafts and sequence.request.may_draft)
+                len(of_one) == 1
+                and sequence.num_left > 1
+                and not (self._drafts and sequence.request.may_draft)
                 and self._seating.has_room(running, start + 1)
-            ):  # fmt: skip
+            ):
                 part = Slice(
                     blocks=running.table.blocks,
                     start=start,
@@ -248,24 +266,44 @@ class Stepping:
                 going_on.append((running, part))
                 indices.append(index)
             index += len(of_one)
-        if not going_on:
-            return []
-        self._keep_logits([running for running in ready if running.sequence.request.num_top_logprobs is None])
+        if not going_on and not planned:
+            return {}
         token_ids = in_flight.token_ids
         if len(indices) < len(token_ids):
-            token_ids = token_ids[torch.tensor(indices, device=token_ids.device)]
+            token_ids = token_ids[torch.tensor(indices, dtype=torch.int64, device=token_ids.device)]
         # Where nothing could be picked the sequence ends; the row is computed for some id that exists.
-        logits = self._runner.forward([part for _, part in going_on], ahead=token_ids.clamp_min(0))
-        return [(running, part, logits, row) for row, (running, part) in enumerate(going_on)]
+        logits = self._launched(
+            [*going_on, *planned],
+            token_ids.clamp_min(0) if going_on else None,
+            done_with=[running for running in ready if running.sequence.request.num_top_logprobs is None],
+        )
+        if logits is None:
+            return {}
+        self._note_computed(planned, logits, first_row=len(going_on))
+        return {running: _Ahead(part, logits, row) for row, (running, part) in enumerate(going_on)}
+
+    def _settle_ahead(self, running: Running, ahead: "_Ahead") -> None:
+        """Its token has been taken: the pass over it was the right one, if it was, and its logits are the next."""
+        num_tokens = len(running.sequence.token_ids)
+        if num_tokens > ahead.part.start:
+            self._computed(running, ahead.part, ahead.logits, ahead.row)
+        if num_tokens > ahead.part.end:
+            running.computed = None  # others are forced after it
 
     def _keep_logits(self, done_with: Sequence[Running]) -> None:
-        """Copy what somebody still needs of logits that the next pass may overwrite."""
+        """Copy what somebody still needs of logits that the next pass may overwrite, those of one pass together."""
         if not self._runner.reuses_logits:
             return
-        for running in self._seating.running:
-            computed = running.computed
-            if computed is not None and running not in done_with:
-                running.computed = computed.kept()
+        needed = [
+            running
+            for running in self._seating.running
+            if running.computed is not None and not running.computed.is_kept and running not in done_with
+        ]
+        by_pass: dict[int, list[Running]] = {}
+        for running in needed:
+            by_pass.setdefault(id(running.computed and running.computed.logits), []).append(running)
+        for owners in by_pass.values():
+            keep_rows(owners)
 
     def _guarded(self, running: Running, action: Callable[[], Ending | None]) -> bool:
         """Run one sequence's own part: what breaks in it ends it alone. Whether the sequence goes on."""

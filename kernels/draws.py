@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import torch
-from torch import Tensor
+from torch import Tensor, float32, int64
 
 TILE_TOKENS: Final = 1024
 """Neighbouring tokens between which the second stage of a draw decides. A part of the function: another size draws
@@ -41,6 +41,8 @@ class Sampled:
     """float32 [n]: the raw probability of what is not allowed. Exactly 0 where nothing is forbidden."""
     num_allowed: Tensor
     """int32 [n]: ids that the mask allows; the vocabulary for a row without one."""
+    packed: Tensor | None = None
+    """The memory that all four lie in, one after another, where they lie in one: int32 [5 n], for one copy."""
 
 
 def nothing_sampled(draws: Draws) -> Sampled:
@@ -50,4 +52,16 @@ def nothing_sampled(draws: Draws) -> Sampled:
         logprobs=torch.full_like(draws.temperature, float("nan")),
         removed_mass=torch.full_like(draws.temperature, float("nan")),
         num_allowed=torch.zeros_like(draws.top_k),
+    )
+
+
+def unpacked(packed: Tensor) -> Sampled:
+    """The four of `Sampled.packed`, int32 [5 n], without a copy."""
+    num_draws = len(packed) // 5
+    return Sampled(
+        token_ids=packed[: 2 * num_draws].view(int64),
+        logprobs=packed[2 * num_draws : 3 * num_draws].view(float32),
+        removed_mass=packed[3 * num_draws : 4 * num_draws].view(float32),
+        num_allowed=packed[4 * num_draws :],
+        packed=packed,
     )

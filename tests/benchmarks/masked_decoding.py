@@ -10,9 +10,11 @@ constrained one had, so both prefill and end alike. Token counts are of whole an
 """
 
 import argparse
+import cProfile
 import itertools
 import json
 import os
+import pstats
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -134,6 +136,7 @@ def main() -> int:
     run.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     run.add_argument("--deterministic", action="store_true")
     run.add_argument("--mask-threads", type=int, default=max(1, (os.cpu_count() or 2) - 2))
+    run.add_argument("--profile", action="store_true", help="where the step loop's thread spends its time; slows it")
     run.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     if arguments.command == "prepare":
@@ -178,6 +181,7 @@ class World:
     device: torch.device
     mask_threads: int
     seconds: float
+    is_profiled: bool
 
 
 def measure(arguments: argparse.Namespace) -> list[Rate]:
@@ -194,6 +198,7 @@ def measure(arguments: argparse.Namespace) -> list[Rate]:
         device=device,
         mask_threads=arguments.mask_threads,
         seconds=arguments.seconds,
+        is_profiled=arguments.profile,
     )
     rates: list[Rate] = []
     for batch in arguments.batch:
@@ -262,6 +267,9 @@ def run_case(
         device=world.device,
         metrics=metrics,
     )
+    profile = cProfile.Profile()
+    if world.is_profiled:
+        loop.between_steps(profile.enable)
     loop.start()
     finished = Finished()
     starting = started_sequences(world, loop, finished, prototypes=prototypes, lengths=lengths)
@@ -275,6 +283,9 @@ def run_case(
         count = keep_running(starting, finished, count, seconds=world.seconds)
         took = time.perf_counter() - began
     finally:
+        if world.is_profiled:
+            loop.between_steps(profile.disable).result(timeout=60)
+            pstats.Stats(profile).sort_stats("tottime").print_stats(30)
         loop.stop(timeout_seconds=60)
     over = [finish for _, finish in finished.finishes[first:count]]
     tokens = sum(finish.usage.completion_tokens for finish in over)

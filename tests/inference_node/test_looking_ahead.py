@@ -10,7 +10,7 @@ from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.cpu_runner import CpuRunner
 from inference_node.decoder import Decoder
 from inference_node.slices import Slice
-from tests.inference_node.loop_worlds import CHOICE, LIST, OBJECT, WORDS, run
+from tests.inference_node.loop_worlds import CHOICE, LIST, OBJECT, WORDS, run, submitted
 from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
 
@@ -49,28 +49,15 @@ def test_the_tokens_are_those_of_a_device_that_waits(
     tiny_decoder: Decoder, tokenizer: BoundTokenizer, num_blocks: int
 ) -> None:
     wanted = [("Once upon", OBJECT), ("A list", LIST), ("Say", WORDS), ("Colour", CHOICE), ("Free", None)]
-    runner = Ahead(on_cpu(tiny_decoder, num_blocks=num_blocks))
-    collectors = [Collector() for _ in wanted]
-    with running_loop(runner, tokenizer, num_blocks=num_blocks, max_sequences=4) as loop:
-        for seed, ((prompt, grammar), collector) in enumerate(zip(wanted, collectors, strict=True)):
-            loop.submit(
-                new_sequence(
-                    tokenizer,
-                    collector,
-                    prompt,
-                    grammar=grammar,
-                    temperature=1.0,
-                    seed=seed,
-                    max_tokens=40,
-                    context_tokens=96,
-                )
-            )
-        finishes = [collector.finish() for collector in collectors]
-    alone = [
-        run(tiny_decoder, tokenizer, prompt, grammar=grammar, temperature=1.0, seed=seed, max_tokens=40,
-            context_tokens=96)[0]
+    requests = [
+        {"prompt": prompt, "grammar": grammar, "temperature": 1.0, "seed": seed, "max_tokens": 40, "context_tokens": 96}
         for seed, (prompt, grammar) in enumerate(wanted)
-    ]  # fmt: skip
+    ]
+    runner = Ahead(on_cpu(tiny_decoder, num_blocks=num_blocks))
+    with running_loop(runner, tokenizer, num_blocks=num_blocks, max_sequences=4) as loop:
+        collectors = submitted(loop, tokenizer, requests)
+        finishes = [collector.finish() for collector in collectors]
+    alone = [run(tiny_decoder, tokenizer, **request)[0] for request in requests]
     assert [one.token_ids for one in collectors] == [one.token_ids for one in alone]
     assert [one.text for one in collectors] == [one.text for one in alone]
     assert [one.stop_cause for one in finishes] == [one.finish().stop_cause for one in alone]

@@ -1,0 +1,53 @@
+"""Masks of the sequences that run: when they are asked for, when they are there, when a matcher is free."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from threading import Condition
+from time import perf_counter
+from typing import Final
+
+from inference_node.mask_filler import MaskFill, MaskFiller
+from inference_node.running import Running
+
+
+class Masking:
+    """Used from the step loop's thread. Between `start` and its fill's end a sequence's matcher is another thread's."""
+
+    def __init__(self, filler: MaskFiller, changed: Condition) -> None:
+        self._filler = filler
+        self._changed = changed
+        self.run: Final[Callable[[Callable[[], None]], Future[None]]] = filler.run
+        """Repairs: work of the grammar engine's that the step loop must not wait for."""
+
+    def is_free(self, running: Running) -> bool:
+        """Whether its matcher can be used without waiting for a sibling's mask on the same lexer."""
+        matcher = running.sequence.matcher
+        return matcher is None or matcher.is_broken or not matcher.is_standing or self._filler.is_quiet(matcher)
+
+    def start(self, wanted: Sequence[Running]) -> None:
+        """Have masks filled for those who have none yet and can use their matcher."""
+        fills: list[MaskFill] = []
+        for running in wanted:
+            matcher = running.sequence.matcher
+            if (
+                matcher is None or running.fill is not None or running.repair is not None
+                or running.sequence.is_behind or matcher.is_broken or not matcher.is_standing
+            ):  # fmt: skip
+                continue
+            running.fill = MaskFill(
+                matcher=matcher, rows=running.mask_rows[: 1 + len(running.drafts)], drafts=running.drafts
+            )
+            fills.append(running.fill)
+        if fills:
+            self._filler.start(fills)
+
+    def is_ready(self, running: Running, deadline: float) -> bool:
+        """Whether its masks are there and its matcher free, after waiting for them until the deadline."""
+
+        def is_ready() -> bool:
+            return running.is_mask_settled and self.is_free(running)
+
+        if is_ready():
+            return True
+        with self._changed:
+            return self._changed.wait_for(is_ready, timeout=max(0.0, deadline - perf_counter()))
