@@ -11,6 +11,7 @@ from inference_node.decoder import Decoder
 from inference_node.model_runner import ModelRunner
 from inference_node.sequence import DecodingSequence
 from inference_node.slices import Slice
+from inference_node.step_loop import StepLoop
 from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
 OBJECT = 'start: "{\\"name\\":\\"" /[a-z ]{1,12}/ "\\",\\"age\\":" /[1-9][0-9]{0,2}/ "}"'
@@ -44,6 +45,14 @@ class Counting:
 
     def write_keys_values(self, blocks: Sequence[int], keys_values: torch.Tensor) -> None:
         self.inner.write_keys_values(blocks, keys_values)
+
+
+def submitted(loop: StepLoop, tokenizer: BoundTokenizer, requests: Sequence[dict[str, Any]]) -> list[Collector]:
+    """What collects the events of each, in order."""
+    collectors = [Collector() for _ in requests]
+    for collector, request in zip(collectors, requests, strict=True):
+        loop.submit(new_sequence(tokenizer, collector, **request))
+    return collectors
 
 
 def run(

@@ -7,7 +7,7 @@ import torch
 
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder
-from tests.inference_node.loop_worlds import CHOICE, LIST, OBJECT, WORDS, run
+from tests.inference_node.loop_worlds import CHOICE, LIST, OBJECT, WORDS, run, submitted
 from tests.inference_node.model_worlds import load_decoder
 from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
@@ -34,23 +34,26 @@ def ids_alone(decoder: Decoder, tokenizer: BoundTokenizer, requests: list[dict[s
 def ids_together(
     decoder: Decoder, tokenizer: BoundTokenizer, requests: list[dict[str, Any]], order: list[int], *, num_places: int
 ) -> list[list[int]]:
-    collectors = [Collector() for _ in requests]
     with running_loop(on_cpu(decoder), tokenizer, max_sequences=num_places) as loop:
-        for index in order:
-            loop.submit(new_sequence(tokenizer, collectors[index], **requests[index]))
+        collectors = submitted(loop, tokenizer, [requests[index] for index in order])
         for collector in collectors:
             collector.finish()
-    return [collector.token_ids for collector in collectors]
+    tokens = {index: collector.token_ids for index, collector in zip(order, collectors, strict=True)}
+    return [tokens[index] for index in range(len(requests))]
+
+
+@pytest.fixture(scope="module")
+def alone(tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> list[list[int]]:
+    return ids_alone(tiny_decoder, tokenizer, mix(tokenizer))
 
 
 @pytest.mark.parametrize(("seed", "num_places"), [(0, 8), (1, 8), (2, 3)])
 def test_a_request_gives_the_same_tokens_alone_and_in_any_mix(
-    seed: int, num_places: int, tiny_decoder: Decoder, tokenizer: BoundTokenizer
+    seed: int, num_places: int, tiny_decoder: Decoder, tokenizer: BoundTokenizer, alone: list[list[int]]
 ) -> None:
     requests = mix(tokenizer)
     order = list(range(len(requests)))
     random.Random(seed).shuffle(order)
-    alone = ids_alone(tiny_decoder, tokenizer, requests)
     assert ids_together(tiny_decoder, tokenizer, requests, order, num_places=num_places) == alone
     assert alone[0] != alone[7]
 

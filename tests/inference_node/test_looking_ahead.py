@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 import torch
@@ -49,7 +50,7 @@ def test_the_tokens_are_those_of_a_device_that_waits(
     tiny_decoder: Decoder, tokenizer: BoundTokenizer, num_blocks: int
 ) -> None:
     wanted = [("Once upon", OBJECT), ("A list", LIST), ("Say", WORDS), ("Colour", CHOICE), ("Free", None)]
-    requests = [
+    requests: list[dict[str, Any]] = [
         {"prompt": prompt, "grammar": grammar, "temperature": 1.0, "seed": seed, "max_tokens": 40, "context_tokens": 96}
         for seed, (prompt, grammar) in enumerate(wanted)
     ]

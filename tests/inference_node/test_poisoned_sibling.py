@@ -13,7 +13,7 @@ from inference_node.matcher import GrammarMatcher
 from inference_node.metrics import NodeMetrics
 from inference_node.protocol import Finish
 from inference_node.prototype_shelf import PrototypeShelf
-from tests.inference_node.loop_worlds import LIST, OBJECT
+from tests.inference_node.loop_worlds import LIST, OBJECT, submitted
 from tests.inference_node.poison import BUDGET, GRAMMAR, guilty, innocent, new_shelf
 from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
@@ -50,10 +50,8 @@ def maze(seed: int) -> Wish:
 def run_together(
     decoder: Decoder, tokenizer: BoundTokenizer, requests: list[dict[str, Any]]
 ) -> list[tuple[list[int], Finish]]:
-    collectors = [Collector() for _ in requests]
     with running_loop(on_cpu(decoder), tokenizer) as loop:
-        for collector, request in zip(collectors, requests, strict=True):
-            loop.submit(new_sequence(tokenizer, collector, **request))
+        collectors = submitted(loop, tokenizer, requests)
         ends = [collector.finish() for collector in collectors]
     assert all(collector.is_well_formed for collector in collectors)
     return [(collector.token_ids, end) for collector, end in zip(collectors, ends, strict=True)]
@@ -69,29 +67,48 @@ def outcome(run: tuple[list[int], Finish]) -> tuple[Any, ...]:
     return token_ids, finish.stop_cause, finish.accepting, finish.usage
 
 
-@pytest.mark.parametrize("capacity", [1, 2])
-@pytest.mark.parametrize("seed", [0, 10, 20])
-def test_siblings_of_a_poisoned_sequence_end_as_if_it_had_never_been(
-    seed: int, capacity: int, tiny_decoder: Decoder, tokenizer: BoundTokenizer
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Company:
+    """Who runs together, and how each that does no harm ends alone."""
+
+    wishes: list[Wish]
+    bystander: dict[str, Any]
+    """Of another contract."""
+    alone: list[tuple[Any, ...]]
+    bystander_alone: tuple[Any, ...]
+
+
+@pytest.fixture(scope="module", params=[0, 10, 20])
+def company(request: pytest.FixtureRequest, tiny_decoder: Decoder, tokenizer: BoundTokenizer) -> Company:
+    seed: int = request.param
     wishes = [rows(seed + 1), maze(seed + 2), *(rows(seed + number) for number in range(3, 7)), maze(seed + 8)]
-    alone = [run_alone(tiny_decoder, tokenizer, wish) for wish in wishes]
+    bystander = {"prompt": "Numbers", "grammar": LIST, "temperature": 1.0, "seed": seed}
+    return Company(
+        wishes=wishes,
+        bystander=bystander,
+        alone=[outcome(run_alone(tiny_decoder, tokenizer, wish)) for wish in wishes if wish.begin is innocent],
+        bystander_alone=outcome(run_together(tiny_decoder, tokenizer, [bystander])[0]),
+    )
+
+
+@pytest.mark.parametrize("capacity", [1, 2])
+def test_siblings_of_a_poisoned_sequence_end_as_if_it_had_never_been(
+    capacity: int, company: Company, tiny_decoder: Decoder, tokenizer: BoundTokenizer
+) -> None:
     metrics = NodeMetrics()
     shelf = new_shelf(tokenizer, metrics, capacity=capacity)
-    requests = [wish.options(wish.begin(shelf)) for wish in wishes]
-    requests.append({"prompt": "Numbers", "grammar": LIST, "temperature": 1.0, "seed": seed})
-    list_alone = run_together(tiny_decoder, tokenizer, requests[-1:])[0]
-    together = run_together(tiny_decoder, tokenizer, [*requests[:-1], dict(requests[-1])])
-    assert outcome(together.pop()) == outcome(list_alone)
-    for wish, by_itself, in_company in zip(wishes, alone, together, strict=True):
-        finish = in_company[1]
+    requests = [wish.options(wish.begin(shelf)) for wish in company.wishes]
+    *together, bystander = run_together(tiny_decoder, tokenizer, [*requests, company.bystander])
+    assert outcome(bystander) == company.bystander_alone
+    innocents = [run for wish, run in zip(company.wishes, together, strict=True) if wish.begin is innocent]
+    assert [outcome(run) for run in innocents] == company.alone
+    for token_ids, finish in innocents:
+        assert len(token_ids) > 30
+        assert (finish.stop_cause, finish.accepting) == ("grammar_end", True)
+    for wish, (_, finish) in zip(company.wishes, together, strict=True):
         if wish.begin is guilty:
             assert (finish.stop_cause, finish.accepting) == ("grammar_failed", False)
             assert finish.message == "the grammar engine hit a limit or failed"
-        else:
-            assert outcome(in_company) == outcome(by_itself)
-            assert len(in_company[0]) > 30
-            assert (finish.stop_cause, finish.accepting) == ("grammar_end", True)
     moved = metrics.registry.get_sample_value("schemagate_node_replayed_sequences_total", {"move": "beside"})
     assert moved, "the lexer broke under nobody"
 

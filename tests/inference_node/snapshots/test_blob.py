@@ -12,6 +12,7 @@ from inference_node.protocol import GenerateRequest, ReasoningSpan, Sampling, To
 from inference_node.snapshots.blob import Snapshot, described, opened, sealed
 from inference_node.snapshots.protocol import SavedLogprob, SavedModel, SavedRequest, SnapshotHeader
 from inference_node.snapshots.restored_state import SavedCounters
+from tests.inference_node.snapshots.saving_worlds import ASKED, MODEL
 
 RING = KeyRing.from_text("new:" + "5e" * 32 + ",old:" + "17" * 32)
 OLD_RING = KeyRing.from_text("old:" + "17" * 32)
@@ -97,27 +98,8 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
 def a_snapshot(*, num_tokens: int = 3, prompt_ids: list[int] | None = None) -> Snapshot:
     tensor = torch.arange(2 * num_tokens * 4, dtype=torch.bfloat16).view(2, num_tokens, 4)
     header = SnapshotHeader(
-        model=SavedModel(
-            name="m",
-            model_digest="a",
-            dtype="bfloat16",
-            tokenizer_digest="b",
-            chat_template_digest="c",
-            engine_version="1",
-            device="cpu",
-        ),
-        request=SavedRequest(
-            request_id="r",
-            artifact_key=None,
-            sampling=Sampling(seed=1),
-            max_tokens=None,
-            stop=[],
-            top_logprobs=None,
-            partition="",
-            adapter=None,
-            reasoning=None,
-            drafts=True,
-        ),
+        model=MODEL.model_copy(update={"dtype": "bfloat16"}),
+        request=ASKED,
         prompt_ids=[1, 2, 3] if prompt_ids is None else prompt_ids,
         answer_ids=[4],
         forced_places=[],
@@ -242,4 +224,4 @@ def test_a_header_is_readable_by_whoever_holds_the_bytes() -> None:
     data = sealed(a_snapshot(), RING, max_bytes=LIMIT)
     header = json.loads(data[data.index(b"{") : data.rindex(b"}") + 1])
     assert header["prompt_ids"] == [1, 2, 3]
-    assert header["model"]["name"] == "m"
+    assert header["model"]["name"] == MODEL.name
