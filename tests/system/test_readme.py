@@ -1,4 +1,4 @@
-"""The README's requests and programs, as they are printed, against the running product."""
+"""The requests and programs of the README and of what follows it, as they are printed, against the running product."""
 
 import json
 import os
@@ -16,6 +16,7 @@ from tests.system.product import Product
 pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
 README = (ROOT / "README.md").read_text()
+CLIENTS = (ROOT / "docs" / "clients.md").read_text()
 PRINTED_URL = "http://127.0.0.1:8080"
 INVOICE = {
     "type": "object",
@@ -40,7 +41,7 @@ def test_every_program_runs_one_after_another(product: Product, tmp_path: Path) 
         timeout=60,
     )
     named.raise_for_status()
-    programs = re.findall(r"^```python\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+    programs = re.findall(r"^```python\n(.*?)^```$", README + CLIENTS, flags=re.MULTILINE | re.DOTALL)
     assert len(programs) == 5
     script = tmp_path / "readme.py"
     script.write_text(here("\n".join(programs), product))
