@@ -159,7 +159,8 @@ class NodeClient:
             if not chunk:
                 raise self._unavailable("the stream ended without its finish event")
             *lines, pending = (pending + chunk).split(b"\n")
-            for event in self._pieces(lines):
+            # A blank line is no event: the node has nothing to tell, and is there.
+            for event in self._pieces([line for line in lines if line]):
                 yield event
                 if isinstance(event, Finish):
                     return

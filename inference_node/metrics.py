@@ -23,6 +23,8 @@ class NodeMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.num_steps = 0
+        """Forward passes so far: written by the step loop's thread, read by who wants to know whether it goes on."""
         self._waiting = self._gauge("queued_sequences", "Sequences that wait for a place.")
         self._running = self._gauge("running_sequences", "Sequences that hold a place of the cache.")
         self._kv_tokens = self._gauge("kv_used_tokens", "Tokens whose keys and values are in the cache.")
@@ -122,6 +124,7 @@ class NodeMetrics:
 
     def step(self, *, seconds: float, num_rows: int) -> None:
         """One forward pass."""
+        self.num_steps += 1
         self._step.observe(seconds)
         self._rows.inc(num_rows)
 

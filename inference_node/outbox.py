@@ -72,8 +72,15 @@ class Outbox:
         if was_empty:
             self._bell.ring(self._arrived.set)
 
+    def wake_reader(self) -> None:
+        """Have `next_events` return although there may be none. On the reader's event loop."""
+        self._arrived.set()
+
     async def next_events(self) -> list[GenerateEvent]:
-        """Wait for events; token events that wait are merged, thought and answer apart. `Finish` ends the last list."""
+        """Wait for events; token events that wait are merged, thought and answer apart. `Finish` ends the last list.
+
+        The list is empty where the reader was woken, or has already had what it was told of.
+        """
         await self._arrived.wait()
         self._arrived.clear()
         with self._lock:

@@ -1,7 +1,8 @@
 """Wire types of an inference node.
 
 `GET /v1/identity`; `PUT /v1/artifacts/{key}` (body: an artifact frame, `application/octet-stream`);
-`POST /v1/generate` (answer: one JSON event a line, `application/x-ndjson`); `/metrics`, `/healthz`, `/readyz`.
+`POST /v1/generate` (answer: one JSON event a line, `application/x-ndjson`; a blank line is no event and says that the
+node is there); `/metrics`, `/healthz`, `/readyz`.
 `POST /v1/sequences/{request_id}:save?keys_values=include|recompute` takes a sequence out as bytes, and its stream ends
 as `saved`; `POST /v1/sequences:restore?request_id=…` (body: those bytes) is answered as `/v1/generate`, with the
 events that are still to come. `PUT|DELETE /v1/prefixes/{name}`, `GET /v1/prefixes`: beginnings of prompts that stay
@@ -132,7 +133,7 @@ class GenerateRequest(Wire):
 
 
 class Started(Wire):
-    """First event: the sequence holds its place and its prompt is counted."""
+    """First event: the sequence is queued and its prompt is counted."""
 
     event: Literal["started"] = "started"
     prompt_tokens: Count

@@ -54,7 +54,10 @@ def add_state_routes(app: FastAPI, node: Node) -> None:
 def event_stream(node: Node, stream: OpenStream) -> Response:
     """The answer that a sequence's events are."""
     return EventStreamResponse(
-        stream.outbox, stall_seconds=node.settings.stall_seconds, on_end=lambda: node.close_stream(stream)
+        stream.outbox,
+        metrics=node.metrics,
+        stall_seconds=node.settings.stall_seconds,
+        on_end=lambda: node.close_stream(stream),
     )
 
 

@@ -94,6 +94,13 @@ async def test_counts_that_are_none_and_numbers_that_are_not_in_json_are_no_node
             await collect(NodeClient("http://node", http), request())
 
 
+async def test_blank_lines_are_no_events() -> None:
+    lines = STARTED + b"\n\n" + line("a") + b"\n" + FINISH
+    async with httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, content=lines))) as http:
+        started, token, finish = await collect(NodeClient("http://node", http), request())
+    assert (started.event, token.event, finish.event) == ("started", "token", "finish")
+
+
 async def test_tokens_that_came_together_are_one_event_and_tokens_that_did_not_are_not() -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield STARTED + line("a") + line("bc") + line("def")[:7]
@@ -111,7 +118,7 @@ async def test_tokens_that_came_together_are_one_event_and_tokens_that_did_not_a
     assert isinstance(finish, Finish)
 
 
-@pytest.mark.parametrize("bad", [b"not json\n", b"{}\n", b"\n", line("x").strip() + b"," + line("y"), b"],[\n"])
+@pytest.mark.parametrize("bad", [b"not json\n", b"{}\n", b" \n", line("x").strip() + b"," + line("y"), b"],[\n"])
 async def test_what_came_before_a_line_that_is_none_is_still_given_out(bad: bytes) -> None:
     content = STARTED + line("a") + line("b") + bad + FINISH
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=content))

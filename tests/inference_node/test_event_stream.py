@@ -6,6 +6,7 @@ import pytest
 from starlette.types import Message
 
 from inference_node.event_stream import EventStreamResponse
+from inference_node.metrics import NodeMetrics
 from inference_node.outbox import Outbox
 from inference_node.protocol import Started
 
@@ -32,7 +33,8 @@ async def test_a_reader_that_leaves_while_something_is_sent_ends_the_sequence(nu
     outbox = Outbox()
     outbox.put(Started(prompt_tokens=1))
     async with asyncio.timeout(5):
-        await EventStreamResponse(outbox, stall_seconds=60, on_end=end)({"type": "http"}, receive, send)
+        response = EventStreamResponse(outbox, metrics=NodeMetrics(), stall_seconds=60, on_end=end)
+        await response({"type": "http"}, receive, send)
     assert num_ends == 1
 
 
@@ -47,8 +49,38 @@ async def test_a_reader_that_takes_nothing_counts_as_gone() -> None:
         await asyncio.Event().wait()
 
     async with asyncio.timeout(5):
-        await EventStreamResponse(Outbox(), stall_seconds=0.01, on_end=ended.set)({"type": "http"}, never, stuck)
+        response = EventStreamResponse(Outbox(), metrics=NodeMetrics(), stall_seconds=0.01, on_end=ended.set)
+        await response({"type": "http"}, never, stuck)
     assert ended.is_set()
+
+
+async def test_a_stream_that_waits_is_kept_alive_for_as_long_as_the_node_makes_steps() -> None:
+    """A gateway takes a minute of silence for a node that has gone, and a queue can be longer than that."""
+    metrics, outbox, bodies = NodeMetrics(), Outbox(), asyncio.Queue[bytes]()
+
+    async def never() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await bodies.put(message["body"])
+
+    response = EventStreamResponse(
+        outbox, metrics=metrics, stall_seconds=60, on_end=lambda: None, pulse_seconds=0.01
+    )  # fmt: skip
+    serving = asyncio.create_task(response({"type": "http"}, never, send))
+    await asyncio.sleep(0.05)
+    assert bodies.empty(), "no step was made: silence"
+    for _ in range(2):
+        metrics.step(seconds=0.0, num_rows=1)
+        assert await asyncio.wait_for(bodies.get(), 10) == b"\n"
+    outbox.put(Started(prompt_tokens=1))
+    assert b"started" in await asyncio.wait_for(bodies.get(), 10)
+    await asyncio.sleep(0.05)
+    assert bodies.empty(), "no step was made since"
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
 
 
 async def test_outboxes_that_are_written_to_together_are_all_heard_of() -> None:
