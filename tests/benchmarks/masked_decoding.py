@@ -18,10 +18,9 @@ import pstats
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
-from threading import Condition
 from typing import Any, Final
 
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
@@ -40,16 +39,15 @@ from inference_node.metrics import NodeMetrics
 from inference_node.model_config import ModelConfig, read_model_config
 from inference_node.model_runner import ModelRunner
 from inference_node.model_weights import expected_shapes, read_weights
-from inference_node.protocol import Finish, GenerateEvent
 from inference_node.sampling import SamplingChoice
 from inference_node.sequence import DecodingSequence, SequenceRequest
 from inference_node.settings import NodeSettings
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits
 from policy.limits import TENANT
+from tests.benchmarks.masked_decoding_ends import Finished
 
 _NUM_SCHEMAS: Final = 32
-_PATIENCE_SECONDS: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,38 +83,6 @@ class StepTimes(NodeMetrics):
 
     def step(self, *, seconds: float, num_rows: int) -> None:
         self.steps.append((seconds, num_rows))
-
-
-@dataclass(slots=True, eq=False)
-class Finished:
-    """Where all sequences of a case report."""
-
-    changed: Condition = field(default_factory=Condition)
-    finishes: list[tuple[int, Finish]] = field(default_factory=list)
-
-    def sink(self, number: int) -> "Sink":
-        """Of one sequence."""
-        return Sink(self, number)
-
-    def next_after(self, count: int) -> int:
-        """Wait until there are more than `count`; how many there are."""
-        with self.changed:
-            assert self.changed.wait_for(lambda: len(self.finishes) > count, _PATIENCE_SECONDS), "nobody ends"
-            return len(self.finishes)
-
-
-@dataclass(slots=True, eq=False)
-class Sink:
-    """Only the end is of interest."""
-
-    into: Finished
-    number: int
-
-    def put(self, event: GenerateEvent) -> None:
-        if isinstance(event, Finish):
-            with self.into.changed:
-                self.into.finishes.append((self.number, event))
-                self.into.changed.notify()
 
 
 def main() -> int:
