@@ -78,8 +78,12 @@ class Leaving:
                 self.finish(judged.sequence, _BROKEN, accepting=False)
 
     def finish(self, sequence: DecodingSequence, ending: Ending, *, accepting: bool | None) -> None:
-        """Send the last event."""
-        self._metrics.finished(sequence.finish(ending, accepting=accepting))
+        """Send the last event. Never raises: others are on their way out too."""
+        try:
+            self._metrics.finished(sequence.finish(ending, accepting=accepting))
+        except Exception:
+            _log.exception("last_event_failed", request_id=sequence.request.request_id)
+            sequence.request.adapter.release()
 
     def end_all(self, ending: Ending) -> None:
         """End those whose text is being judged, without a verdict."""

@@ -42,6 +42,8 @@ class Running:
     """While its matcher is moved to another lexer, on another thread; nobody else touches the matcher meanwhile."""
     drafts: Sequence[int] = field(default=())
     """What is computed and masked beside the next token in this step."""
+    is_over: bool = False
+    """Whether it has left: nothing more is taken for it."""
 
     @property
     def is_mask_settled(self) -> bool:

@@ -9,6 +9,7 @@ from inference_node.mask_rows import MaskRows
 from inference_node.model_runner import ModelRunner
 from inference_node.running import Running
 from inference_node.slices import BLOCK_TOKENS
+from inference_node.snapshots.restored_state import KeptKeysValues
 from inference_node.step_plan import StepLimits
 
 
@@ -81,6 +82,13 @@ class Seating:
             admitted.append(candidate)
         return admitted
 
+    def bring_in(self, admitted: Running) -> None:
+        """Keys and values that it brings along, into its blocks. What goes wrong here is its own."""
+        kept = _kept(admitted)
+        if kept is not None:
+            self._runner.write_keys_values(admitted.table.blocks, kept.take())
+            admitted.sequence.num_computed = kept.num_tokens
+
     def make_room(self) -> list[Running]:
         """Room for what each of them computes next, in their order; the last ones give up theirs. Who had to."""
         preempted: list[Running] = []
@@ -129,19 +137,15 @@ class Seating:
     def _seat(self, candidate: Running) -> bool:
         """Blocks for all of its tokens, those of its prompt that are there already among them."""
         sequence = candidate.sequence
-        request, restored = sequence.request, sequence.request.restored
-        kept = None if restored is None or sequence.is_preempted else restored.keys_values
+        request = sequence.request
         # What is written must be nobody else's: a restored sequence shares no block that it did not compute.
-        has_own = kept is not None and kept.num_tokens > 0
+        has_own = _kept(candidate) is not None
         table = BlockTable() if has_own else self.pool.match(request.prompt_ids, salt=request.prefix_salt)
         if not self.pool.grow(table, len(sequence.token_ids)):
             self.pool.release(table)
             return False
         candidate.table = table
-        if has_own and kept is not None:
-            self._runner.write_keys_values(table.blocks, kept.take())
-            sequence.num_computed = kept.num_tokens
-        else:
+        if not has_own:
             sequence.num_computed = table.num_matched_tokens
             sequence.tally.reused(sequence.num_computed)
         if not candidate.mask_rows and request.matcher is not None:
@@ -172,3 +176,11 @@ class Seating:
         elif running.mask_rows:
             self.rows.give_back(running.mask_rows)
             running.mask_rows = []
+
+
+def _kept(running: Running) -> KeptKeysValues | None:
+    """What a restored sequence brings along, until it has lost its blocks once."""
+    restored = running.sequence.request.restored
+    if restored is None or running.sequence.is_preempted or not restored.keys_values.num_tokens:
+        return None
+    return restored.keys_values

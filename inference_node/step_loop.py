@@ -71,6 +71,9 @@ class StepLoop:
         self._jobs: deque[Callable[[], None]] = deque()
         self._is_draining = False
         self._is_stopping = False
+        self._is_resting = False
+        """Whether the loop's thread waits. Otherwise a sequence may be on its way from one list to another, in neither
+        of them."""
         self._failure: str | None = None
         self._thread = Thread(target=self._run, name="step-loop", daemon=True)
 
@@ -112,13 +115,13 @@ class StepLoop:
             self._seating.queue.push(
                 Running(sequence=sequence, table=BlockTable(), mask_rows=[], last_step=0)
             )  # fmt: skip
-            self._changed.notify()
+            self._changed.notify_all()
 
     def cancel(self, sequence: DecodingSequence) -> None:
         """Its reader is gone: its place is free within one step."""
         sequence.is_cancelled = True
         with self._changed:
-            self._changed.notify()
+            self._changed.notify_all()  # one alone may be who drains
 
     def between_steps(self, job: Callable[[], _Result]) -> "Future[_Result]":
         """Run something on the loop's thread between two steps, when no matcher or block is in use there.
@@ -140,7 +143,7 @@ class StepLoop:
             if self._is_stopping or self._failure is not None:
                 raise RefusedRequestError(NodeFault(code="not_ready", message="the engine does not run"))
             self._jobs.append(run)
-            self._changed.notify()
+            self._changed.notify_all()
         return done
 
     def find(self, request_id: str) -> Running | None:
@@ -168,7 +171,7 @@ class StepLoop:
         with self._changed:
             self._is_draining = True
             return self._changed.wait_for(
-                lambda: self._is_idle or not self._thread.is_alive(), timeout=timeout_seconds
+                lambda: (self._is_resting and self._is_idle) or not self._thread.is_alive(), timeout=timeout_seconds
             )  # fmt: skip
 
     def stop(self, *, timeout_seconds: float) -> bool:
@@ -203,9 +206,11 @@ class StepLoop:
         with self._changed:
             while not (self._is_stopping or self._has_work()):
                 self._report_load()
+                self._is_resting = True
                 if self._is_idle:
                     self._changed.notify_all()  # who drains
                 self._changed.wait()
+            self._is_resting = False
 
     def _has_work(self) -> bool:
         seating = self._seating

@@ -209,7 +209,13 @@ class Stepping:
     def _pick_tokens(self, ready: Sequence[Running], planned: Sequence[tuple[Running, Slice]]) -> int:
         """Pick for all of them; how many rows were computed ahead meanwhile, beside those that were planned."""
         picks = [picks_of(running) for running in ready]
-        in_flight = self._sampler.sample([pick for of_one in picks for pick in of_one])
+        try:
+            in_flight = self._sampler.sample([pick for of_one in picks for pick in of_one])
+        except Exception:
+            _log.exception("sampling_failed", num_sequences=len(ready))
+            for running in ready:
+                self.leave(running, Ending(cause="engine_failed", message="no token could be picked"))
+            return 0
         ahead: Mapping[Running, _Ahead] = {}
         if self._runner.looks_ahead:
             ahead = self._launch_ahead(ready, picks, in_flight, planned)
@@ -217,9 +223,11 @@ class Stepping:
         waiting: list[Running] = []
         for running, of_one in zip(ready, picks, strict=True):
             mine = [next(picked) for _ in of_one]
+            if running.is_over:  # the pass over its token failed
+                continue
             goes_on = self._guarded(running, partial(self._take, running, mine))
             if running in ahead and goes_on:
-                self._settle_ahead(running, ahead[running])
+                self._settle_ahead(running, ahead[running], mine[0].token_id)
             if running.computed is not None:
                 waiting.append(running)
             if len(waiting) == _MASKS_AT_ONCE:
@@ -282,12 +290,13 @@ class Stepping:
         self._note_computed(planned, logits, first_row=len(going_on))
         return {running: _Ahead(part, logits, row) for row, (running, part) in enumerate(going_on)}
 
-    def _settle_ahead(self, running: Running, ahead: "_Ahead") -> None:
+    def _settle_ahead(self, running: Running, ahead: "_Ahead", token_id: int) -> None:
         """Its token has been taken: the pass over it was the right one, if it was, and its logits are the next."""
-        num_tokens = len(running.sequence.token_ids)
-        if num_tokens > ahead.part.start:
+        taken = running.sequence.token_ids[ahead.part.start :]
+        # Where a thought ended within the token, another stands in its place.
+        if taken[:1] == [token_id]:
             self._computed(running, ahead.part, ahead.logits, ahead.row)
-        if num_tokens > ahead.part.end:
+        if len(taken) > 1:
             running.computed = None  # others are forced after it
 
     def _keep_logits(self, done_with: Sequence[Running]) -> None:
@@ -318,6 +327,7 @@ class Stepping:
 
     def leave(self, running: Running, ending: Ending) -> None:
         """It is over."""
+        running.is_over = True
         if self._drafts is not None:
             self._drafts.forget(running)
         self._leaving.leave(running, ending)
