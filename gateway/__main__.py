@@ -12,6 +12,7 @@ from gateway.app import create_app
 from gateway.auth.store import KeyStore
 from gateway.bounded_connection import BoundedConnection
 from gateway.errors import StoreUnavailableError
+from gateway.services import SERVICES, Services
 from gateway.settings import GatewaySettings
 
 _YOUNG_OBJECTS = 20_000
@@ -33,13 +34,34 @@ def main() -> None:
     GatewayServer(config).run()
 
 
+_LAST_WORDS_SECONDS = 1
+"""For an answer that was given up on to say so; then its connection is cut."""
+
+
 class GatewayServer(uvicorn.Server):
-    """A server whose own parts are kept for good as well."""
+    """A server whose own parts are kept for good as well, and which does not leave without a word."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Open everything."""
         await super().startup(sockets)
         _keep_for_good()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Give answers in progress their time. What they still wait for then is let go of, so that each ends by its
+        class, as if its backend had gone, instead of in mid-air."""
+        seconds = self.config.timeout_graceful_shutdown or 0
+        self.config.timeout_graceful_shutdown = seconds + _LAST_WORDS_SECONDS
+        giving_up = asyncio.get_running_loop().call_later(seconds, self._give_up)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            giving_up.cancel()
+
+    def _give_up(self) -> None:
+        services = getattr(getattr(self.config.app, "state", None), SERVICES, None)
+        if isinstance(services, Services):
+            for each in services.answers:
+                each.give_up()
 
 
 def _keep_for_good() -> None:

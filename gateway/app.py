@@ -184,7 +184,7 @@ async def _open(
     stack.push_async_callback(tasks.close)
     tasks.start(usage.run(), name="usage")
 
-    streams = None
+    streams, answers = None, []
     if around.transport is None:
         streams = HttpConnections(
             connect_seconds=settings.connect_seconds,
@@ -192,6 +192,7 @@ async def _open(
             max_connections=settings.max_node_connections,
         )
         stack.push_async_callback(streams.close)
+        answers.append(streams)
     nodes = NodeDirectory([NodeClient(url, http, streams) for url in settings.node_urls])
     # Connections of their own: a slow backend keeps nobody from a node.
     upstream = HttpConnections(
@@ -200,6 +201,7 @@ async def _open(
         max_connections=settings.max_backend_connections,
     )
     stack.push_async_callback(upstream.close)
+    answers.append(upstream)
     servers = [OpenAIServer(each, upstream, metrics) for each in settings.openai_backends]
     offers = Offers(nodes, servers)
     compiler = Compiler(PoolClient(settings.pool_url, http))
@@ -287,6 +289,7 @@ async def _open(
         policies=policies,
         rule_processes=rules.processes,
         webhooks=rules.webhooks,
+        answers=tuple(answers),
     )
 
 

@@ -30,6 +30,7 @@ from gateway.tasks import TaskOwner
 from gateway.tenant_settings import TenantSettings
 from gateway.usage import UsageCounter
 from gateway.webhooks.client import WebhookClient
+from inference_node.http_connections import HttpConnections
 from registry.catalogue import Catalogue
 from registry.contract import JsonValue
 from registry.turns import Turns
@@ -63,6 +64,8 @@ class Services:
     webhooks: WebhookClient
     turns: Turns
     """At what takes processor time beside the event loop."""
+    answers: tuple[HttpConnections, ...]
+    """Over which nodes and other backends answer."""
 
     async def authenticate(
         self, request: Request, record: RequestRecord, *, schemes: Schemes = Schemes.BEARER

@@ -72,6 +72,7 @@ class HttpConnections:
         self._unused: dict[_Origin, deque[_Connection]] = {}
         self._used: set[_Connection] = set()
         self._tls: ssl.SSLContext | None = None
+        self._has_given_up = False
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> AbstractAsyncContextManager[StreamedAnswer]:
         """See `StreamingHttp`. More requests than there may be connections wait for one."""
@@ -81,6 +82,8 @@ class HttpConnections:
         """A connection with the head of the answer on it; it takes room until `end`."""
         await self._room.acquire()
         try:
+            if self._has_given_up:
+                raise StreamBrokenError("no more requests are made")
             return await self._begun(origin, message)
         except BaseException:
             self._room.release()
@@ -96,6 +99,13 @@ class HttpConnections:
         else:
             connection.abort()
         self._room.release()
+
+    def give_up(self) -> None:
+        """Break off every answer that is read, as its server could, and make no more requests: for whoever has to end
+        and would rather say so to those that wait than be cut off with them."""
+        self._has_given_up = True
+        for connection in list(self._used):
+            connection.abort()
 
     async def close(self) -> None:
         """Close every connection, used or not."""

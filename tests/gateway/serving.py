@@ -16,12 +16,18 @@ from tests.gateway.twins import PEPPER, CompareHere, JudgeHere, NodeTwin, PoolTw
 
 
 @asynccontextmanager
-async def served(app: FastAPI, *, http: type[BoundedConnection] = BoundedConnection) -> AsyncIterator[str]:
+async def served(
+    app: FastAPI,
+    *,
+    http: type[BoundedConnection] = BoundedConnection,
+    server_type: type[uvicorn.Server] = uvicorn.Server,
+    shutdown_seconds: int = 2,
+) -> AsyncIterator[str]:
     """The application behind a real server on localhost; its address. The lifespan is the server's."""
     config = uvicorn.Config(
-        app, port=0, http=http, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=2
+        app, port=0, http=http, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=shutdown_seconds
     )
-    server = uvicorn.Server(config)
+    server = server_type(config)
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve())
         await until(lambda: server.started)
