@@ -12,6 +12,11 @@ Bitmask = NDArray[np.int32]
 """Packed: bit `i % 32` of word `i // 32` is set where token `i` may follow."""
 
 
+def new_row(tokenizer: BoundTokenizer) -> Bitmask:
+    """A row in which nothing is set."""
+    return np.zeros(-(-tokenizer.vocabulary_size // 32), dtype=np.int32)
+
+
 def check_row(row: Bitmask, tokenizer: BoundTokenizer) -> None:
     """A row is `ceil(vocabulary_size / 32)` contiguous words: the engine writes through a bare pointer.
 

@@ -9,16 +9,17 @@ replayed its tokens there. Only one that fails on a lexer of its own, with the m
 from the start, has failed.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from compiler_pool.errors import TokenizerError
-from inference_node.bitmask_row import Bitmask, check_row, offer_rule
+from inference_node.bitmask_row import Bitmask, check_row, new_row, offer_rule
 from inference_node.errors import GrammarError
 from inference_node.grammar_engine import GrammarEngine, first_line, is_dead_end, is_engine_fault
 from inference_node.matcher_home import MatcherHome, Move
-from inference_node.replay_tokens import replay
+from inference_node.replay_tokens import REPEAT_CPU_SECONDS, replay
 
 if TYPE_CHECKING:
     from inference_node.grammar import Prototype
@@ -85,31 +86,38 @@ class GrammarMatcher:
 
     def accept_tokens(self, token_ids: Sequence[int]) -> bool:
         """Move on by all of the tokens, or by none and answer False. Repairs by itself, so not for the step loop.
-
-        An end token may only be last, and only where the grammar accepts. Other splits of the same bytes than the
-        mask would offer are accepted too.
+        An end token may only be last, and only where the grammar accepts. Other splits than masks offer are taken too.
         """
         if not self.is_standing or self._has_ended:
             return not token_ids
         ends = self.prototype.tokenizer.end_ids
-        text_ids, has_end = list(token_ids), False
-        if text_ids and text_ids[-1] in ends:
-            text_ids.pop()
-            has_end = True
+        has_end = bool(token_ids) and token_ids[-1] in ends
+        text_ids = token_ids[: len(token_ids) - has_end]
         if any(token_id in ends for token_id in text_ids):
             return False
-        self.repair()
-        taken = self._consume(text_ids)
-        while self.is_broken and self.is_standing:
-            self.repair()
-            taken = self._consume(text_ids)
-        if not taken or not self.is_standing:
+        num_before, deadline = len(self._tokens), time.thread_time() + REPEAT_CPU_SECONDS
+        if not all(self._accept_one(token_id, deadline=deadline) for token_id in text_ids):
+            self.rollback(len(self._tokens) - num_before)
             return False
         if has_end and not self.is_accepting:
             self.rollback(len(text_ids))
             return False
         self._has_ended = has_end
         return True
+
+    def _accept_one(self, token_id: int, *, deadline: float) -> bool:
+        """One at a time: what the engine may spend, it may spend on each call. On its last lexer a text that was
+        decoded is taken as it was then, each token after the mask that prepared the lexer for it."""
+        while self.is_standing:
+            self.repair()
+            if not self._moves_left and self.has_next_token:
+                self.fill_bitmask(new_row(self.prototype.tokenizer))
+                if time.thread_time() > deadline:
+                    self.failure = "the grammar engine took too long to decode again"
+            taken = self.has_next_token and self._consume([token_id])
+            if not self.is_broken:
+                return taken and self.is_standing
+        return False
 
     def advance(self, token_ids: Sequence[int]) -> None:
         """Move on by tokens that this matcher itself offered, in a mask or as forced. By none where it breaks."""

@@ -4,22 +4,21 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
 from compiler_pool.tokenizer import BoundTokenizer
+from inference_node.bitmask_row import new_row
 from inference_node.grammar_engine import GrammarEngine
 
 _PIECE_TOKENS: Final = 64
 """Tokens replayed at once: the engine holds the interpreter lock meanwhile, at 2 to 20 microseconds a token."""
 
-_REPEAT_CPU_SECONDS: Final = 1.0
+REPEAT_CPU_SECONDS: Final = 1.0
 """What repeating a whole decode, masks and all, may cost: some 10,000 tokens under an ordinary contract."""
 
 
 def replay(engine: GrammarEngine, token_ids: Sequence[int], tokenizer: BoundTokenizer, *, has_masks: bool) -> str:
     """Take the tokens, with `has_masks` as in decoding. What went wrong, or "": the engine may know better."""
-    deadline = time.thread_time() + _REPEAT_CPU_SECONDS
-    row = np.zeros(-(-tokenizer.vocabulary_size // 32), dtype=np.int32)
+    deadline = time.thread_time() + REPEAT_CPU_SECONDS
+    row = new_row(tokenizer)
     piece_tokens = 1 if has_masks else _PIECE_TOKENS
     for start in range(0, len(token_ids), piece_tokens):
         piece = list(token_ids[start : start + piece_tokens])
