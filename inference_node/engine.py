@@ -1,6 +1,7 @@
 """Puts a model, its cache, its grammar side and the step loop together."""
 
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ from inference_node.step_plan import StepLimits
 from inference_node.step_sampler import StepSampler
 from kernels.bitmask import bitmask_words
 
+_SWITCH_SECONDS: Final = 0.000_1
+
 _DTYPES: Final = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
@@ -64,8 +67,6 @@ def load_engine(
     Raises:
         ModelError: the model cannot be used, and why.
     """
-    if settings.num_threads or hasattr(os, "sched_getaffinity"):
-        torch.set_num_threads(settings.num_threads or len(os.sched_getaffinity(0)))
     if settings.model_dir is None:
         directory = prepare_default_model(settings.cache_dir, progress)
     else:
@@ -73,6 +74,7 @@ def load_engine(
     config = read_model_config(directory)
     device = choose_device(settings.device)
     dtype = choose_dtype(settings.dtype, device)
+    torch.set_num_threads(settings.num_threads or (num_processors() if device.type == "cpu" else 1))
     progress(f"loading the tokenizer of {directory.name}")
     tokenizer = _tokenizer(directory, config)
     prompts = load_prompt_encoder(directory)
@@ -89,6 +91,7 @@ def load_engine(
     loaded = load_runner(directory, config, settings, dtype=dtype, device=device, adapters=adapters, progress=progress)
     capacity, runner = loaded.capacity, loaded.runner
     limits = capacity.limits
+    num_mask_threads = settings.num_mask_threads or choose_mask_threads(device)
     metrics.set_capacity(kv_tokens=capacity.num_blocks * BLOCK_TOKENS)
     drafts = load_draft_source(
         settings.draft,
@@ -109,8 +112,9 @@ def load_engine(
         tokenizer,
         num_blocks=capacity.num_blocks,
         limits=limits,
-        num_mask_threads=settings.num_mask_threads,
+        num_mask_threads=num_mask_threads,
         device=device,
+        dtype=dtype,
         metrics=metrics,
         drafts=drafts,
     )
@@ -140,7 +144,7 @@ def load_engine(
         ring,
         max_artifacts=settings.max_artifacts,
         max_prototypes=settings.max_prototypes,
-        prototypes_per_artifact=settings.prototypes_per_artifact or settings.num_mask_threads,
+        prototypes_per_artifact=settings.prototypes_per_artifact or num_mask_threads,
         metrics=metrics,
     )
     return TorchEngine(
@@ -165,17 +169,24 @@ def assemble_loop(
     limits: StepLimits,
     num_mask_threads: int,
     device: torch.device,
+    dtype: torch.dtype,
     metrics: NodeMetrics,
     drafts: DraftSource | None = None,
 ) -> StepLoop:
     """A loop over a runner whose cache has at least `num_blocks` blocks; not started yet."""
-    rows = MaskRows(words=bitmask_words(tokenizer.vocabulary_size), device=device)
+    # A mask that is there waits for the interpreter, which the loop's thread holds for this long at a time; by default
+    # it is 5 ms, several steps of a GPU.
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    num_rows = limits.max_sequences * (1 + limits.max_drafts) + 1
+    rows = MaskRows(words=bitmask_words(tokenizer.vocabulary_size), device=device, capacity=num_rows)
+    sampler = StepSampler(tokenizer, rows, device)
+    sampler.warm_up(vocabulary_size=tokenizer.vocabulary_size, dtype=dtype)
     return StepLoop(
         runner=runner,
         pool=BlockPool(num_blocks),
         rows=rows,
         masks=MaskFiller(rows, num_threads=num_mask_threads),
-        sampler=StepSampler(tokenizer, rows, device),
+        sampler=sampler,
         limits=limits,
         metrics=metrics,
         drafts=drafts,
@@ -189,6 +200,16 @@ def choose_device(setting: str) -> torch.device:
     if setting == "cuda" and not torch.cuda.is_available():
         raise UnsupportedModelError(setting="device", value=setting, supported="cpu: torch sees no GPU here")
     return torch.device(setting)
+
+
+def num_processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def choose_mask_threads(device: torch.device) -> int:
+    """Two beside the model on a CPU; on a GPU's host, half of the processors and at most eight."""
+    return 2 if device.type == "cpu" else max(2, min(8, num_processors() // 2))
 
 
 def choose_dtype(setting: str, device: torch.device) -> torch.dtype:

@@ -9,8 +9,10 @@ group is there when its slowest row is. All else is filled row by row in a line 
   ones, until it has proved itself (`mask_pace.py`).
 
 So one slow row delays at most the rows of its own group (`_GROUP_ROWS`, or one prototype's if those are more), and the
-masks of the same lexer. That costs them at most the time of the row, and happens to a contract again only after 64
-masks that were timed one by one and quick, then 256, then 1,024, up to 16,384. Slow contracts wait for slow ones.
+masks of the same lexer. That costs them at most the time of the row, and happens to a contract again only after 16
+masks that were timed one by one and quick, then 64, then 256, up to 4,096. Slow contracts wait for slow ones. Slow is
+what is far above the masks of real schemas on cold lexers, a few milliseconds: apart from others a mask costs the
+interpreter twice as much, and where many are, they are slow for that reason alone.
 Processors are shared by all: trials, slow ones and groups have each as many threads as the setting says.
 """
 
@@ -34,18 +36,19 @@ _Result = TypeVar("_Result")
 _NUM_SIDE_THREADS: Final = 2
 """Repairs and judgements may compile, for as long as the slowest accepted contract takes. Never on a mask thread."""
 
-_NUM_GROUP_THREADS: Final = 2
+_NUM_GROUP_THREADS: Final = 4
 """While the engine fills one group on its own threads, what it said of another is looked at."""
 
-_GROUP_ROWS: Final = 64
+_GROUP_ROWS: Final = 32
 """A call for fewer costs the engine more a row, and one for more makes more of them wait for a slow one."""
 
 _TURN_SECONDS: Final = 0.001
 """A line gives its thread to the next after so long: some thirty ordinary masks, or one slow one."""
 
-_GROUP_SECONDS: Final = 0.003
+_GROUP_SECONDS: Final = 0.010
 _GROUP_SECONDS_A_ROW: Final = 0.000_05
-"""A group that takes longer has somebody slow in it. Twice what rows take on average over a collection of schemas."""
+"""A group that takes longer has somebody slow in it. Twice what rows take on average over a collection of schemas, and
+what one on a cold lexer takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,17 +7,18 @@ time that it was the slow one it has to prove itself apart for longer.
 from dataclasses import dataclass
 from typing import Final
 
-SLOW_SECONDS: Final = 0.002
-"""Processor time of one mask. Of the masks of many real schemas, not one in a thousand takes longer."""
+SLOW_SECONDS: Final = 0.008
+"""Processor time of one mask. Of the masks of many real schemas, not one in ten thousand takes longer; on cold lexers
+some take half of it."""
 
-DEAR_SECONDS: Final = 0.000_25
-"""Processor time of a contract's masks on average: ten ordinary ones."""
+DEAR_SECONDS: Final = 0.001
+"""Processor time of a contract's masks on average: fifty ordinary ones."""
 
-_FIRST_PROBATION: Final = 64
-_LONGEST_PROBATION: Final = 16_384
+_FIRST_PROBATION: Final = 16
+_LONGEST_PROBATION: Final = 4_096
 """Masks, all quick and each timed by itself, before a contract that held others up is filled beside them again."""
 
-_SUSPICION: Final = 4
+_SUSPICION: Final = 2
 """Masks that each contract of a call which took too long is timed by itself."""
 
 

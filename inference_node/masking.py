@@ -43,6 +43,8 @@ class Masking:
 
     def is_ready(self, running: Running, deadline: float) -> bool:
         """Whether its masks are there and its matcher free, after waiting for them until the deadline."""
+        if running.sequence.matcher is None:
+            return True
 
         def is_ready() -> bool:
             return running.is_mask_settled and self.is_free(running)

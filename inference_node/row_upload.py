@@ -76,7 +76,10 @@ class StagedUpload:
         if buffer.rows.shape[0] < num_rows:
             buffer.rows = self._allocated(max(num_rows, 2 * buffer.rows.shape[0]))
         packed = buffer.rows[:num_rows]
-        torch.cat([run.rows for run in runs], out=packed)
+        if len(runs) == 1:
+            packed.copy_(runs[0].rows)
+        else:
+            torch.cat([run.rows for run in runs], out=packed)
         sent = torch.empty((num_rows, self._words), dtype=torch.int32, device=self._device)
         sent.copy_(packed, non_blocking=True)
         buffer.copied.record()

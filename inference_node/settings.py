@@ -65,8 +65,10 @@ class NodeSettings(BaseSettings):
     max_drafts: int = Field(default=7, ge=1, le=64)
     """Tokens drafted for one sequence in a step."""
 
-    num_mask_threads: int = Field(default=2, ge=1, le=256)
-    """Threads that fill bitmasks beside the forward pass."""
+    num_mask_threads: int | None = Field(default=None, ge=1, le=256)
+    """Threads that fill bitmasks beside the forward pass: so many of the grammar engine's for those that are quick, and
+    so many each for those that are tried and those that are slow. None: 2 on a CPU, half of the processors (at most 8)
+    where a GPU computes."""
     max_artifacts: int = Field(default=64, ge=1, le=100_000)
     """Artifacts kept; the least recently used goes first, and is asked for again with 409."""
     prototypes_per_artifact: int | None = Field(default=None, ge=1, le=256)

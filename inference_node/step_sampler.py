@@ -10,7 +10,7 @@ from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.bitmask_row import real_tokens_bitmask
 from inference_node.mask_rows import MaskRows
 from inference_node.sampling import SamplingChoice
-from kernels.draws import unpacked
+from kernels.draws import padded_width, unpacked
 from kernels.masked_sampling import Draws, Sampled, masked_sample
 
 
@@ -55,7 +55,7 @@ class PicksInFlight:
         sampled = self._sampled
         if self._arrived is not None:
             self._arrived.synchronize()
-            sampled = unpacked(self._packed)
+            sampled = unpacked(self._packed, len(sampled.token_ids))
         return list(
             map(
                 Picked,
@@ -70,8 +70,14 @@ class PicksInFlight:
 def _in_one_piece(sampled: Sampled) -> torch.Tensor:
     if sampled.packed is not None:
         return sampled.packed
-    parts = (sampled.token_ids, sampled.logprobs, sampled.removed_mass, sampled.num_allowed)
-    return torch.cat([part.view(torch.int32) for part in parts])
+    num_draws = len(sampled.token_ids)
+    packed = torch.empty(5 * padded_width(num_draws), dtype=torch.int32, device=sampled.token_ids.device)
+    whole = unpacked(packed, num_draws)
+    whole.token_ids.copy_(sampled.token_ids)
+    whole.logprobs.copy_(sampled.logprobs)
+    whole.removed_mass.copy_(sampled.removed_mass)
+    whole.num_allowed.copy_(sampled.num_allowed)
+    return packed
 
 
 class StepSampler:
@@ -85,6 +91,20 @@ class StepSampler:
         if text is not None:
             (self._text_row,) = rows.take(1)
             rows.row(self._text_row)[:] = text
+
+    def warm_up(self, *, vocabulary_size: int, dtype: torch.dtype) -> None:
+        """Have the kernels compiled before somebody waits for them: seconds on a GPU, nothing on a CPU."""
+        if self._device.type == "cpu":
+            return
+        logits = torch.zeros((2, vocabulary_size), dtype=dtype, device=self._device)
+        (row,) = self._rows.take(1)
+        self._rows.row(row)[:] = -1
+        for top_p in (1.0, 0.5):
+            choice = SamplingChoice(temperature=0.5, top_p=top_p, seed=0)
+            for mask_row in (None, row):
+                for num_picks in (1, 2):
+                    self.sample([Pick(logits, number, choice, 0, mask_row) for number in range(num_picks)]).wait()
+        self._rows.give_back([row])
 
     def sample(self, picks: Sequence[Pick]) -> PicksInFlight:
         """Begin. Picks whose logits are one tensor are taken in one call, whatever lies between their rows."""
@@ -115,24 +135,31 @@ class StepSampler:
 
     def _sampled(self, logits: torch.Tensor, picks: Sequence[Pick]) -> Sampled:
         wanted = [self._text_row if pick.mask_row is None else pick.mask_row for pick in picks]
-        masks = {row: index for index, row in enumerate(dict.fromkeys(row for row in wanted if row is not None))}
+        # In order of their numbers they are neighbours, nearly always: one copy.
+        masks = {row: index for index, row in enumerate(sorted({row for row in wanted if row is not None}))}
         num_picks = len(picks)
-        # One array, so that it is one copy: three of int64, then four of 32 bits.
-        packed = np.empty(5 * num_picks, dtype=np.int64)
-        wide = packed[: 3 * num_picks].reshape(3, num_picks)
-        narrow = packed[3 * num_picks :].view(np.int32).reshape(4, num_picks)
-        wide[0] = [pick.row for pick in picks]
-        wide[1] = [pick.choice.seed for pick in picks]
-        wide[2] = [pick.place for pick in picks]
+        # One array, so that it is one copy: three of int64, then four of 32 bits, each begun on 16 bytes, because
+        # kernels are compiled anew for an array that is not.
+        width = padded_width(num_picks)
+        packed = np.empty(5 * width, dtype=np.int64)
+        wide = packed[: 3 * width].reshape(3, width)[:, :num_picks]
+        narrow = packed[3 * width :].view(np.int32).reshape(4, width)[:, :num_picks]
+        wide[:] = [
+            [pick.row for pick in picks],
+            [pick.choice.seed for pick in picks],
+            [pick.place for pick in picks],
+        ]
         narrow[0] = [-1 if row is None else masks[row] for row in wanted]
         narrow[1] = [pick.choice.top_k for pick in picks]
-        narrow[2:].view(np.float32)[:] = [
+        narrow.view(np.float32)[2:] = [
             [pick.choice.temperature for pick in picks],
             [pick.choice.top_p for pick in picks],
         ]
         moved = self._moved(torch.from_numpy(packed))
-        rows, seed, place = moved[: 3 * num_picks].view(3, num_picks).unbind(0)
-        mask_rows, top_k, temperature, top_p = moved[3 * num_picks :].view(torch.int32).view(4, num_picks).unbind(0)
+        rows, seed, place = moved[: 3 * width].view(3, width)[:, :num_picks].unbind(0)
+        mask_rows, top_k, temperature, top_p = (
+            moved[3 * width :].view(torch.int32).view(4, width)[:, :num_picks].unbind(0)
+        )
         return masked_sample(
             logits,
             Draws(

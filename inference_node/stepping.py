@@ -32,7 +32,7 @@ from inference_node.taking import picks_of, take_picked
 
 _log = structlog.get_logger(__name__)
 
-_MASKS_AT_ONCE: Final = 32
+_MASKS_AT_ONCE: Final = 16
 """While the host takes the tokens of so many sequences, the masks of those before are filled."""
 
 _MASK_PATIENCE_SECONDS: Final = 0.003

@@ -42,7 +42,7 @@ class Sampled:
     num_allowed: Tensor
     """int32 [n]: ids that the mask allows; the vocabulary for a row without one."""
     packed: Tensor | None = None
-    """The memory that all four lie in, one after another, where they lie in one: int32 [5 n], for one copy."""
+    """The memory that all four lie in, where they lie in one (`unpacked`), for one copy."""
 
 
 def nothing_sampled(draws: Draws) -> Sampled:
@@ -55,13 +55,18 @@ def nothing_sampled(draws: Draws) -> Sampled:
     )
 
 
-def unpacked(packed: Tensor) -> Sampled:
-    """The four of `Sampled.packed`, int32 [5 n], without a copy."""
-    num_draws = len(packed) // 5
+def padded_width(num_draws: int) -> int:
+    """How many places of 4 bytes an array of so many draws takes, for the next to begin on 16 bytes."""
+    return -(-num_draws // 4) * 4
+
+
+def unpacked(packed: Tensor, num_draws: int) -> Sampled:
+    """The four of `Sampled.packed`, int32 [5 x `padded_width`], without a copy."""
+    width = padded_width(num_draws)
     return Sampled(
-        token_ids=packed[: 2 * num_draws].view(int64),
-        logprobs=packed[2 * num_draws : 3 * num_draws].view(float32),
-        removed_mass=packed[3 * num_draws : 4 * num_draws].view(float32),
-        num_allowed=packed[4 * num_draws :],
+        token_ids=packed[: 2 * width].view(int64)[:num_draws],
+        logprobs=packed[2 * width :][:num_draws].view(float32),
+        removed_mass=packed[3 * width :][:num_draws].view(float32),
+        num_allowed=packed[4 * width :][:num_draws],
         packed=packed,
     )

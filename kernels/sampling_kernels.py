@@ -11,7 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.draws import TILE_TOKENS, Draws, Sampled, nothing_sampled, unpacked
+from kernels.draws import TILE_TOKENS, Draws, Sampled, nothing_sampled, padded_width, unpacked
 from kernels.filter_kernels import find_limits
 from kernels.gumbel_kernels import gumbel_of_token, row_key
 from kernels.sampling_reference import LEAST_TEMPERATURE, SHARED_NATS
@@ -48,7 +48,8 @@ def masked_sample_by_kernels(
         return nothing_sampled(draws)
     num_draws, vocabulary_size = len(draws.seed), logits.shape[1]
     num_tiles = triton.cdiv(vocabulary_size, tile_tokens)
-    sampled = unpacked(torch.empty(5 * num_draws, dtype=torch.int32, device=logits.device))
+    packed = torch.empty(5 * padded_width(num_draws), dtype=torch.int32, device=logits.device)
+    sampled = unpacked(packed, num_draws)
     if not num_draws:
         return sampled
     summary = torch.empty((_SUMMARY, num_draws, num_tiles), dtype=torch.float32, device=logits.device)

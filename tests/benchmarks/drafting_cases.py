@@ -69,7 +69,13 @@ def compiled(schema_text: str, tokenizer: BoundTokenizer, *, bounds: TextBounds 
 
 
 def cases(
-    tokenizer: BoundTokenizer, prompts: PromptEncoder, *, per_kind: int, max_prompt_tokens: int, seed: int = 0
+    tokenizer: BoundTokenizer,
+    prompts: PromptEncoder,
+    *,
+    per_kind: int,
+    max_prompt_tokens: int,
+    seed: int = 0,
+    bounds: TextBounds = _BOUNDS,
 ) -> Iterator[Case]:
     """So many of each kind, in a seeded order of the corpus's schemas; those that are refused are passed over."""
     corpus = list(bench_cases())
@@ -87,7 +93,9 @@ def cases(
                 ChatMessage(role="user", content=_request(kind, case, instance)),
             ]
             prompt_ids = prompts.encode(messages)
-            contract = compiled(case.schema_text(), tokenizer) if len(prompt_ids) <= max_prompt_tokens else None
+            if len(prompt_ids) > max_prompt_tokens:
+                continue
+            contract = compiled(case.schema_text(), tokenizer, bounds=bounds)
             if contract is not None:
                 found += 1
                 yield Case(name=f"{kind} {case.id}", kind=kind, prompt_ids=prompt_ids, contract=contract)

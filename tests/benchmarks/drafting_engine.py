@@ -171,6 +171,7 @@ def drafting_loop(engine: TorchEngine, source: str, *, cost: StepCost | None) ->
             ),
             num_mask_threads=2,
             device=cache.device,
+            dtype=cache.dtype,
             metrics=NodeMetrics(),
             drafts=drafts,
         )

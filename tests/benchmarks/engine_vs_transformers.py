@@ -112,6 +112,7 @@ def measure(directory: Path, dtype: torch.dtype, num_new: int, num_rounds: int) 
         ),
         num_mask_threads=2,
         device=cpu,
+        dtype=dtype,
         metrics=NodeMetrics(),
     )
     loop.start()

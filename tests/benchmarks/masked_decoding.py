@@ -32,7 +32,7 @@ from inference_node.capacity import choose_capacity
 from inference_node.cpu_runner import CpuRunner
 from inference_node.cuda_runner import CudaRunner
 from inference_node.decoder import Decoder
-from inference_node.engine import assemble_loop
+from inference_node.engine import assemble_loop, choose_mask_threads
 from inference_node.grammar import Prototype
 from inference_node.kv_cache import KvCache
 from inference_node.metrics import NodeMetrics
@@ -45,6 +45,7 @@ from inference_node.settings import NodeSettings
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits
 from policy.limits import TENANT
+from policy.text_bounds import DEFAULT_MAX_DIGITS, TextBounds
 from tests.benchmarks.masked_decoding_ends import Finished
 
 _NUM_SCHEMAS: Final = 32
@@ -101,7 +102,7 @@ def main() -> int:
     run.add_argument("--dtype", default="bfloat16")
     run.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     run.add_argument("--deterministic", action="store_true")
-    run.add_argument("--mask-threads", type=int, default=max(1, (os.cpu_count() or 2) - 2))
+    run.add_argument("--mask-threads", type=int, default=0, help="0: as a node chooses")
     run.add_argument("--profile", action="store_true", help="where the step loop's thread spends its time; slows it")
     run.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -121,7 +122,9 @@ def prepare(tokenizer_path: Path, template: Path | None, out: Path) -> None:
 
     tokenizer = load_tokenizer(tokenizer_path)
     prompts = load_prompt_encoder(template or tokenizer_path)
-    found = cases(tokenizer, prompts, per_kind=_NUM_SCHEMAS // 4, max_prompt_tokens=400)
+    # The gateway's own bounds, as they are without a setting.
+    bounds = TextBounds(max_digits=DEFAULT_MAX_DIGITS, max_undeclared=0)
+    found = cases(tokenizer, prompts, per_kind=_NUM_SCHEMAS // 4, max_prompt_tokens=400, bounds=bounds)
     jobs = [
         # Another model's ids mean nothing here; how long the prompt is, does.
         Job(
@@ -145,6 +148,7 @@ class World:
     tokenizer: BoundTokenizer
     jobs: Sequence[Job]
     device: torch.device
+    dtype: torch.dtype
     mask_threads: int
     seconds: float
     is_profiled: bool
@@ -154,6 +158,8 @@ def measure(arguments: argparse.Namespace) -> list[Rate]:
     """All batches, each constrained and not."""
     config = read_model_config(arguments.model)
     device, dtype = torch.device(arguments.device), getattr(torch, arguments.dtype)
+    if device.type == "cuda":
+        torch.set_num_threads(1)  # as a node does
     runner, num_blocks, limits = load(arguments, config, dtype, device, max_sequences=max(arguments.batch))
     world = World(
         runner=runner,
@@ -162,7 +168,8 @@ def measure(arguments: argparse.Namespace) -> list[Rate]:
         tokenizer=load_tokenizer(arguments.model),
         jobs=[Job(**job) for job in json.loads(arguments.work.read_text())],
         device=device,
-        mask_threads=arguments.mask_threads,
+        dtype=dtype,
+        mask_threads=arguments.mask_threads or choose_mask_threads(device),
         seconds=arguments.seconds,
         is_profiled=arguments.profile,
     )
@@ -231,6 +238,7 @@ def run_case(
         limits=world.limits,
         num_mask_threads=world.mask_threads,
         device=world.device,
+        dtype=world.dtype,
         metrics=metrics,
     )
     profile = cProfile.Profile()

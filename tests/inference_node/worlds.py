@@ -108,6 +108,7 @@ def running_loop(
         ),
         num_mask_threads=num_mask_threads,
         device=torch.device("cpu"),
+        dtype=torch.float32,
         metrics=NodeMetrics(),
         drafts=drafts,
     )
