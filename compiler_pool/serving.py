@@ -25,7 +25,8 @@ def made_from_settings(make: Callable[[], _Made], *, prefix: str) -> _Made:
     except ValidationError as error:
         for fault in error.errors(include_input=False, include_url=False):
             place = "_".join(str(part) for part in fault["loc"]).upper()
-            name = place if place.startswith("SCHEMAGATE_") else f"{prefix}{place}"
+            # A fault between two settings has no place of its own, and says their names itself.
+            name = place if place.startswith("SCHEMAGATE_") else f"{prefix}{place or '*'}"
             print(f"{name}: {fault['msg']}", file=sys.stderr)  # noqa: T201 - before there is anybody to log for
     except FrameError as error:
         print(f"SCHEMAGATE_ARTIFACT_KEYS: {error}", file=sys.stderr)  # noqa: T201 - as above
