@@ -86,8 +86,7 @@ class GrammarMatcher:
 
     def accept_tokens(self, token_ids: Sequence[int]) -> bool:
         """Move on by all of the tokens, or by none and answer False. Repairs by itself, so not for the step loop.
-        An end token may only be last, and only where the grammar accepts. Other splits than masks offer are taken too.
-        """
+        An end token may only be last, where the grammar accepts. Other splits than masks offer are taken too."""
         if not self.is_standing or self._has_ended:
             return not token_ids
         ends = self.prototype.tokenizer.end_ids
@@ -106,8 +105,7 @@ class GrammarMatcher:
         return True
 
     def _accept_one(self, token_id: int, *, deadline: float) -> bool:
-        """One at a time: what the engine may spend, it may spend on each call. On its last lexer a text that was
-        decoded is taken as it was then, each token after the mask that prepared the lexer for it."""
+        """By itself, for the engine's limits are of a call. On its last lexer after its mask, as it was decoded."""
         while self.is_standing:
             self.repair()
             if not self._moves_left and self.has_next_token:
@@ -236,7 +234,9 @@ class GrammarMatcher:
             token_ids = self.prototype.tokenizer.encode_exact(data)
         except TokenizerError:
             return False
-        matcher = self.prototype.matcher() if self._home is None else self._home.matcher()
+        # Who waits for a lexer while a mask is computed on it holds the interpreter lock: not where masks are slow.
+        source = self.prototype.rebuilt() if self.prototype.pace.is_slow else self._home or self.prototype
+        matcher = source.matcher()
         return matcher.accept_tokens(token_ids) and matcher.is_accepting
 
     def rollback(self, num_tokens: int) -> None:

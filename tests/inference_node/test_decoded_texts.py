@@ -5,6 +5,8 @@ import numpy as np
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.bitmask_row import new_row
 from inference_node.grammar import Prototype
+from inference_node.metrics import NodeMetrics
+from inference_node.prototype_shelf import PrototypeShelf
 from policy.limits import TENANT
 
 _CHARACTER = r"""(?:[^\x{0}-\x{1F}"\x{5C}\x{7F}]|\x{5C}(?:["\x{5C}bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]|7[f])))"""
@@ -43,3 +45,17 @@ def test_tokens_that_are_refused_after_others_leave_the_matcher_where_it_was(tok
     assert not matcher.accept_tokens(tokenizer.encode_exact(b'c","x" and more'))
     assert tokenizer.decode(matcher.tokens) == b'"ab'
     assert matcher.accept_tokens(tokenizer.encode_exact(b'c",'))
+
+
+def test_where_masks_are_slow_a_text_is_judged_on_a_lexer_that_nobody_waits_for(tokenizer: BoundTokenizer) -> None:
+    shelf = PrototypeShelf(tokenizer, GRAMMAR, TENANT.engine, capacity=1, metrics=NodeMetrics())
+    matcher = shelf.matcher()
+    shared, before = matcher.prototype, matcher.prototype._num_copies
+    assert matcher.accepts_text(TEXT)
+    assert shared._num_copies > before
+    after = shared._num_copies
+    shared.pace.timed(1.0)
+    assert shared.pace.is_slow
+    assert matcher.accepts_text(TEXT)
+    assert not matcher.accepts_text(TEXT[:-1])
+    assert shared._num_copies == after
