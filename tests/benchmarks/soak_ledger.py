@@ -18,6 +18,9 @@ from inference_node.sequence import DecodingSequence
 from inference_node.step_loop import StepLoop
 
 _COUNTED: Final = (DecodingSequence, GrammarMatcher, Running, Prototype)
+_WARM_UP_MINUTES: Final = 12
+"""Lexers keep the states that they have seen, up to a bound, and every request's first answer is kept to compare."""
+_LEAST_POINTS: Final = 10
 _STEADY_MIB_A_MINUTE: Final = 1.0
 """What a process may seem to grow by after it has warmed up: allocators round, and caches have bounds."""
 
@@ -76,10 +79,9 @@ class Memory:
 
     @property
     def slope(self) -> float | None:
-        """MiB a minute over the last two thirds of the time; None: too few to tell."""
-        last = self.seen[-1][0] if self.seen else 0.0
-        points = [point for point in self.seen if point[0] >= last / 3]
-        return _slope(points) if len(points) >= 6 else None
+        """MiB a minute since it has warmed up; None: too few to tell."""
+        points = [point for point in self.seen if point[0] > _WARM_UP_MINUTES]
+        return _slope(points) if len(points) >= _LEAST_POINTS else None
 
     def faults(self) -> list[str]:
         """Whether it grows without end."""
