@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import Final
 
-from inference_node.protocol import Finish, GenerateEvent
+from inference_node.protocol import Finish, GenerateEvent, TokenEvent
 
 _PATIENCE_SECONDS: Final = 120.0
 
@@ -15,6 +15,9 @@ class Finished:
 
     changed: Condition = field(default_factory=Condition)
     finishes: list[tuple[int, Finish]] = field(default_factory=list)
+    num_tokens: int = 0
+    """Of all answers so far, those that have not ended too."""
+    num_forced: int = 0
 
     def sink(self, number: int) -> "Sink":
         """Of one sequence."""
@@ -29,12 +32,15 @@ class Finished:
 
 @dataclass(slots=True, eq=False)
 class Sink:
-    """Only the end is of interest."""
+    """Counts tokens and keeps the end. Called from the step loop's thread alone."""
 
     into: Finished
     number: int
 
     def put(self, event: GenerateEvent) -> None:
+        if isinstance(event, TokenEvent):
+            self.into.num_tokens += len(event.token_ids)
+            self.into.num_forced += event.num_forced_tokens
         if isinstance(event, Finish):
             with self.into.changed:
                 self.into.finishes.append((self.number, event))
