@@ -1,6 +1,6 @@
 """Masks of the sequences that run: when they are asked for, when they are there, when a matcher is free."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from threading import Condition
 from time import perf_counter
@@ -53,3 +53,15 @@ class Masking:
             return True
         with self._changed:
             return self._changed.wait_for(is_ready, timeout=max(0.0, deadline - perf_counter()))
+
+
+def by_lexer(ready: Sequence[Running]) -> Iterator[tuple[int, Sequence[Running] | None]]:
+    """The indices of all, those that share a lexer one after another, and with the last of them all of them."""
+    groups: dict[int, list[int]] = {}
+    for index, running in enumerate(ready):
+        matcher = running.sequence.matcher
+        groups.setdefault(0 if matcher is None else id(matcher.prototype), []).append(index)
+    for indices in groups.values():
+        for index in indices[:-1]:
+            yield index, None
+        yield indices[-1], [ready[index] for index in indices]

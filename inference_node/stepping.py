@@ -8,6 +8,7 @@ sequence, or to force others, has cost a row.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import accumulate
 from threading import Condition
 from time import perf_counter
 from typing import Final, NamedTuple
@@ -19,7 +20,7 @@ from inference_node.drafting.source import DraftSource
 from inference_node.ending import Ending
 from inference_node.leaving import Leaving
 from inference_node.mask_filler import MaskFiller
-from inference_node.masking import Masking
+from inference_node.masking import Masking, by_lexer
 from inference_node.metrics import NodeMetrics
 from inference_node.model_runner import ModelRunner
 from inference_node.running import Computed, Running, keep_rows
@@ -219,18 +220,19 @@ class Stepping:
         ahead: Mapping[Running, _Ahead] = {}
         if self._runner.looks_ahead:
             ahead = self._launch_ahead(ready, picks, in_flight, planned)
-        picked = iter(in_flight.wait())
+        picked = in_flight.wait()
+        firsts = list(accumulate((len(of_one) for of_one in picks), initial=0))
         waiting: list[Running] = []
-        for running, of_one in zip(ready, picks, strict=True):
-            mine = [next(picked) for _ in of_one]
-            if running.is_over:  # the pass over its token failed
-                continue
-            goes_on = self._guarded(running, partial(self._take, running, mine))
-            if running in ahead and goes_on:
+        for index, siblings in by_lexer(ready):
+            running, mine = ready[index], picked[firsts[index] : firsts[index + 1]]
+            # It is over where the pass over its token failed.
+            goes_on = not running.is_over and self._guarded(running, partial(self._take, running, mine))
+            if goes_on and running in ahead:
                 self._settle_ahead(running, ahead[running], mine[0].token_id)
-            if running.computed is not None:
-                waiting.append(running)
-            if len(waiting) == _MASKS_AT_ONCE:
+            # Not before the last of those on one lexer: a token would wait for a sibling's mask, and all with it.
+            if siblings is not None:
+                waiting += [one for one in siblings if one.computed is not None]
+            if len(waiting) >= _MASKS_AT_ONCE:
                 self._masks.start(waiting)
                 waiting = []
         self._masks.start(waiting)

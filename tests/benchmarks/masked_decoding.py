@@ -6,7 +6,7 @@
 `prepare` compiles 32 different real schemas (where the compiler is); `run` needs the engine alone. A directory without
 weights gets random ones. In each case so many sequences are kept running: one that ends is followed by the next, its
 prompt that of the next schema. The unconstrained run has the same prompts and as many tokens for each as the
-constrained one had, so both prefill and end alike. Token counts are of whole answers; forced tokens are told apart.
+constrained one had, so both prefill and end alike. Forced tokens count, and are told apart.
 """
 
 import argparse
@@ -254,22 +254,23 @@ def run_case(
         count = keep_running(starting, finished, 0, seconds=world.seconds / 3)
         metrics.steps.clear()
         first, began = count, time.perf_counter()
+        tokens, forced = finished.num_tokens, finished.num_forced
         count = keep_running(starting, finished, count, seconds=world.seconds)
         took = time.perf_counter() - began
+        tokens, forced = finished.num_tokens - tokens, finished.num_forced - forced
     finally:
         if world.is_profiled:
             loop.between_steps(profile.disable).result(timeout=60)
             pstats.Stats(profile).sort_stats("tottime").print_stats(30)
         loop.stop(timeout_seconds=60)
     over = [finish for _, finish in finished.finishes[first:count]]
-    tokens = sum(finish.usage.completion_tokens for finish in over)
     masks = [finish.decoding.mask_seconds for finish in over if finish.decoding.mask_seconds is not None]
     seconds = sorted(step for step, _ in metrics.steps)
     rate = Rate(
         case="unconstrained" if prototypes is None else "constrained",
         batch=batch,
         tokens_per_second=tokens / took,
-        forced_share=sum(finish.usage.forced_tokens for finish in over) / max(1, tokens),
+        forced_share=forced / max(1, tokens),
         step_p50_ms=median(seconds) * 1e3,
         step_p99_ms=seconds[int(len(seconds) * 0.99)] * 1e3,
         mask_p50_ms=median([spread.p50 for spread in masks] or [0.0]) * 1e3,
