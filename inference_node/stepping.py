@@ -156,7 +156,8 @@ class Stepping:
         return ending
 
     def _compute(self, planned: Sequence[tuple[Running, Slice]]) -> None:
-        """One pass over tokens that the host knows."""
+        """One pass over tokens that the host knows. Masks are filled meanwhile."""
+        self._masks.start([running for running, part in planned if part.num_logits])
         logits = self._launched(planned, None)
         if logits is not None:
             self._note_computed(planned, logits, first_row=0)
@@ -165,8 +166,6 @@ class Stepping:
         self, planned: Sequence[tuple[Running, Slice]], ahead: torch.Tensor | None, done_with: Sequence[Running] = ()
     ) -> torch.Tensor | None:
         """The logits of a pass, the first slices' tokens from the device; None: it failed, and they are over."""
-        num_ahead = 0 if ahead is None else len(ahead)
-        self._masks.start([running for running, part in planned[num_ahead:] if part.num_logits])
         self._keep_logits(done_with)
         for running, _ in planned:
             running.last_step = self._num_steps
@@ -235,7 +234,7 @@ class Stepping:
             if len(waiting) >= _MASKS_AT_ONCE:
                 self._masks.start(waiting)
                 waiting = []
-        self._masks.start(waiting)
+        self._masks.start([*waiting, *(running for running, part in planned if part.num_logits)])
         return len(ahead)
 
     def _take(self, running: Running, picked: Sequence[Picked]) -> Ending | None:

@@ -41,9 +41,6 @@ class Sink:
         if isinstance(event, TokenEvent):
             self.into.num_tokens += len(event.token_ids)
             self.into.num_forced += event.num_forced_tokens
-        if isinstance(event, TokenEvent):  # from the loop's thread alone
-            self.into.num_tokens += len(event.token_ids)
-            self.into.num_forced += event.num_forced_tokens
         if isinstance(event, Finish):
             with self.into.changed:
                 self.into.finishes.append((self.number, event))
