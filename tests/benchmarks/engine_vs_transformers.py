@@ -15,7 +15,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -96,8 +97,44 @@ def main() -> int:
 def measure(directory: Path, dtype: torch.dtype, num_new: int, num_rounds: int) -> dict[str, list[float]]:
     """Tokens a second of every case in every round."""
     tokenizer = load_tokenizer(directory)
-    prompts = [_prompt(tokenizer, topic) for topic in TOPICS]
+    prompts = [prompt_of(tokenizer, topic) for topic in TOPICS]
     peer = transformers.AutoModelForCausalLM.from_pretrained(directory, dtype=dtype)
+    with running_loop(directory, dtype) as loop:
+        return _rates(peer, loop, tokenizer, prompts, num_new=num_new, num_rounds=num_rounds)
+
+
+def _rates(
+    peer: Any,
+    loop: StepLoop,
+    tokenizer: BoundTokenizer,
+    prompts: list[list[int]],
+    *,
+    num_new: int,
+    num_rounds: int,
+) -> dict[str, list[float]]:
+    prototype = Prototype.build(tokenizer, GRAMMAR, TENANT.engine)
+    cases: dict[str, Callable[[], int]] = {}
+    for batch in BATCHES:
+        chosen = prompts[:batch]
+        cases[f"transformers, batch {batch}"] = lambda chosen=chosen: _peer_tokens(peer, chosen, num_new)  # type: ignore[misc]
+        cases[f"ours, batch {batch}"] = lambda chosen=chosen: our_tokens(loop, tokenizer, chosen, num_new, None)  # type: ignore[misc]
+        cases[f"ours, batch {batch}, grammar"] = lambda chosen=chosen: our_tokens(  # type: ignore[misc]
+            loop, tokenizer, chosen, num_new, prototype
+        )
+    rates: dict[str, list[float]] = {name: [] for name in cases}
+    for number in range(num_rounds + 1):
+        for name, run in cases.items():
+            started = time.perf_counter()
+            num_tokens = run()
+            if number:  # the first round warms up
+                rates[name].append(num_tokens / (time.perf_counter() - started))
+    return rates
+
+
+@contextmanager
+def running_loop(directory: Path, dtype: torch.dtype) -> Iterator[StepLoop]:
+    """Our engine over a model directory, on the CPU."""
+    tokenizer = load_tokenizer(directory)
     config = read_model_config(directory)
     cpu = torch.device("cpu")
     decoder = Decoder(config, read_weights(directory, config), context_tokens=CONTEXT_TOKENS, dtype=dtype, device=cpu)
@@ -116,26 +153,10 @@ def measure(directory: Path, dtype: torch.dtype, num_new: int, num_rounds: int) 
         metrics=NodeMetrics(),
     )
     loop.start()
-    prototype = Prototype.build(tokenizer, GRAMMAR, TENANT.engine)
-    cases: dict[str, Callable[[], int]] = {}
-    for batch in BATCHES:
-        chosen = prompts[:batch]
-        cases[f"transformers, batch {batch}"] = lambda chosen=chosen: _peer_tokens(peer, chosen, num_new)  # type: ignore[misc]
-        cases[f"ours, batch {batch}"] = lambda chosen=chosen: _our_tokens(loop, tokenizer, chosen, num_new, None)  # type: ignore[misc]
-        cases[f"ours, batch {batch}, grammar"] = lambda chosen=chosen: _our_tokens(  # type: ignore[misc]
-            loop, tokenizer, chosen, num_new, prototype
-        )
-    rates: dict[str, list[float]] = {name: [] for name in cases}
     try:
-        for number in range(num_rounds + 1):
-            for name, run in cases.items():
-                started = time.perf_counter()
-                num_tokens = run()
-                if number:  # the first round warms up
-                    rates[name].append(num_tokens / (time.perf_counter() - started))
+        yield loop
     finally:
         loop.stop(timeout_seconds=10)
-    return rates
 
 
 def report(dtype: str, rates: dict[str, list[float]]) -> bool:
@@ -161,7 +182,8 @@ def report(dtype: str, rates: dict[str, list[float]]) -> bool:
     return is_met
 
 
-def _prompt(tokenizer: BoundTokenizer, topic: str) -> list[int]:
+def prompt_of(tokenizer: BoundTokenizer, topic: str) -> list[int]:
+    """Of one length for all topics."""
     text = f"Here is a long and quiet story about {topic}, told by somebody who was there and remembers it well. " * 2
     return tokenizer.encode_exact(text.encode())[:PROMPT_TOKENS]
 
@@ -184,9 +206,10 @@ def _peer_tokens(peer: Any, prompts: list[list[int]], num_new: int) -> int:
     return num_tokens
 
 
-def _our_tokens(
+def our_tokens(
     loop: StepLoop, tokenizer: BoundTokenizer, prompts: list[list[int]], num_new: int, prototype: Prototype | None
 ) -> int:
+    """Decode all of them together; how many tokens that made."""
     sinks = [_Done() for _ in prompts]
     # Without end ids the length is fixed, as the peer's is.
     endless = replace(tokenizer, end_ids=())
