@@ -6,7 +6,7 @@ sequence, or to force others, has cost a row.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from threading import Condition
@@ -163,7 +163,7 @@ class Stepping:
             self._note_computed(planned, logits, first_row=0)
 
     def _launched(
-        self, planned: Sequence[tuple[Running, Slice]], ahead: torch.Tensor | None, done_with: Sequence[Running] = ()
+        self, planned: Sequence[tuple[Running, Slice]], ahead: torch.Tensor | None, done_with: Container[Running] = ()
     ) -> torch.Tensor | None:
         """The logits of a pass, the first slices' tokens from the device; None: it failed, and they are over."""
         self._keep_logits(done_with)
@@ -284,7 +284,7 @@ class Stepping:
         logits = self._launched(
             [*going_on, *planned],
             token_ids.clamp_min(0) if going_on else None,
-            done_with=[running for running in ready if running.sequence.request.num_top_logprobs is None],
+            done_with={running for running in ready if running.sequence.request.num_top_logprobs is None},
         )
         if logits is None:
             return {}
@@ -300,7 +300,7 @@ class Stepping:
         if len(taken) > 1:
             running.computed = None  # others are forced after it
 
-    def _keep_logits(self, done_with: Sequence[Running]) -> None:
+    def _keep_logits(self, done_with: Container[Running]) -> None:
         """Copy what somebody still needs of logits that the next pass may overwrite, those of one pass together."""
         if not self._runner.reuses_logits:
             return

@@ -64,6 +64,8 @@ class Soak:
     draw: random.Random
     num_numbers: int
     num_own_rows: Sequence[int]
+    before: Counter[str]
+    """What was alive in this process before anything of this ran."""
     memory: Memory = field(default_factory=Memory)
     causes: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)
@@ -74,7 +76,7 @@ class Soak:
         found = self.service.round(self.draw, seconds=seconds * _SERVICE_SHARE)
         found += self._travel(seconds=seconds * (1 - _SERVICE_SHARE))
         found += self._idle_faults()
-        counts = live_counts()
+        counts = live_counts() - self.before
         found += [f"{counts[name]} {name} are alive" for name in ("DecodingSequence", "Running") if counts[name]]
         # A shelf has two prototypes at most; the node's has two, and the judge one.
         most = 5 * len(self.contracts)
@@ -177,6 +179,7 @@ class Soak:
 
 def soaked(directory: Path, tokenizer: BoundTokenizer, *, minutes: float, seed: int, num_schemas: int) -> list[str]:
     """Run for so long, in minutes or one part of one; what was wrong."""
+    before = live_counts()
     among = contracts(tokenizer, num_schemas=num_schemas)
     judge = SoakJudge(tokenizer)
     num_numbers = max(60, int(60 * minutes))
@@ -196,6 +199,7 @@ def soaked(directory: Path, tokenizer: BoundTokenizer, *, minutes: float, seed: 
             draw=draw,
             num_numbers=num_numbers,
             num_own_rows=[len(one.rows._taken) for one in loops],
+            before=before,
         )
         print(f"{len(among)} contracts, {num_numbers} requests to draw from", flush=True)
         print(" min   judged   whole  compared over HTTP  prototypes  RSS MiB   wrong", flush=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -103,16 +104,21 @@ async def test_an_adapter_goes_only_when_no_sequence_runs_under_it(
 ) -> None:
     base = base_of(tiny_directory)
     digest, body = new_adapter(base, seed=7, base_digest=base_digest)
-    async with client_of(node_url) as client:
+    # Made beforehand: the sequence runs for less than a second.
+    others = [new_adapter(base, seed=seed, base_digest=base_digest) for seed in range(100, 100 + MAX_ADAPTERS)]
+    async with client_of(node_url) as client, AsyncExitStack() as company:
         key = await store(client, tokenizer, ENDLESS)
         await client.put_adapter(digest, body)
+        for _ in range(3):
+            opened = client.generate(request(artifact_key=key, max_tokens=None))
+            await anext(await company.enter_async_context(opened))
         async with client.generate(request(adapter=digest, artifact_key=key, max_tokens=None)) as events:
             assert isinstance(await anext(events), Started)
             with pytest.raises(NodeFaultError) as caught:
                 await client.remove_adapter(digest)
             assert (caught.value.status, caught.value.fault.code) == (409, "adapter_in_use")
-            for seed in range(100, 100 + MAX_ADAPTERS):
-                await client.put_adapter(*new_adapter(base, seed=seed, base_digest=base_digest))
+            for other in others:
+                await client.put_adapter(*other)
             stored = await client.adapters()
             assert digest in {each.digest for each in stored.adapters}
             assert len(stored.adapters) == MAX_ADAPTERS
