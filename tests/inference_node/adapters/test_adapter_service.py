@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack
 from pathlib import Path
+from threading import Event
 
 import pytest
 import torch
@@ -15,6 +15,7 @@ from inference_node.adapters.desk import CODES
 from inference_node.adapters.errors import AdapterError
 from inference_node.app import FAULT_STATUSES
 from inference_node.errors import NodeFaultError
+from inference_node.node import Node
 from inference_node.protocol import Finish, GenerateEvent, Started, TokenEvent
 from inference_node.snapshots.model_digest import model_digest
 from tests.inference_node.adapters.adapter_worlds import base_of, lora_members, new_adapter, write_merged
@@ -24,11 +25,16 @@ MAX_ADAPTERS = 3
 
 
 @pytest.fixture(scope="module")
-def node_url(tiny_directory: Path) -> Iterator[str]:
+def served(tiny_directory: Path) -> Iterator[tuple[str, Node]]:
     limits = {"max_adapters": MAX_ADAPTERS, "max_adapter_bytes": 200_000, "max_adapter_rank": 16}
     # Products of a tiny model are not worth a second thread, least of all on a busy machine.
-    with serving(tiny_directory, num_threads=1, **limits) as (url, _):
-        yield url
+    with serving(tiny_directory, num_threads=1, **limits) as (url, node):
+        yield url, node
+
+
+@pytest.fixture(scope="module")
+def node_url(served: tuple[str, Node]) -> str:
+    return served[0]
 
 
 @pytest.fixture(scope="module")
@@ -100,28 +106,29 @@ async def test_a_prompt_that_is_cached_without_an_adapter_is_computed_anew_under
 
 
 async def test_an_adapter_goes_only_when_no_sequence_runs_under_it(
-    node_url: str, tiny_directory: Path, base_digest: str, tokenizer: BoundTokenizer
+    served: tuple[str, Node], tiny_directory: Path, base_digest: str, tokenizer: BoundTokenizer
 ) -> None:
     base = base_of(tiny_directory)
     digest, body = new_adapter(base, seed=7, base_digest=base_digest)
-    # Made beforehand: the sequence runs for less than a second.
-    others = [new_adapter(base, seed=seed, base_digest=base_digest) for seed in range(100, 100 + MAX_ADAPTERS)]
-    async with client_of(node_url) as client, AsyncExitStack() as company:
+    node_url, node = served
+    go_on = Event()
+    async with client_of(node_url) as client:
         key = await store(client, tokenizer, ENDLESS)
         await client.put_adapter(digest, body)
-        for _ in range(3):
-            opened = client.generate(request(artifact_key=key, max_tokens=None))
-            await anext(await company.enter_async_context(opened))
+        # No step until all has been asked: the sequence would be over in less than a second.
+        assert node._engine is not None
+        node._engine.loop.between_steps(lambda: go_on.wait(60))
         async with client.generate(request(adapter=digest, artifact_key=key, max_tokens=None)) as events:
             assert isinstance(await anext(events), Started)
             with pytest.raises(NodeFaultError) as caught:
                 await client.remove_adapter(digest)
             assert (caught.value.status, caught.value.fault.code) == (409, "adapter_in_use")
-            for other in others:
-                await client.put_adapter(*other)
+            for seed in range(100, 100 + MAX_ADAPTERS):
+                await client.put_adapter(*new_adapter(base, seed=seed, base_digest=base_digest))
             stored = await client.adapters()
             assert digest in {each.digest for each in stored.adapters}
             assert len(stored.adapters) == MAX_ADAPTERS
+        go_on.set()
         for _ in range(200):
             running = {each.digest: each.running_sequences for each in (await client.adapters()).adapters}
             if not running[digest]:
