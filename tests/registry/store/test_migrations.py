@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -103,6 +104,20 @@ async def test_processes_that_start_together_make_the_tables_once(empty_database
     assert [process.returncode for process in starting] == [0, 0, 0], outcomes
     async with opened(empty_database_url) as world, world.database.writing() as session:
         assert await session.run_sync(differences) == []
+
+
+async def test_opening_a_new_file_waits_for_the_process_that_writes_to_it(tmp_path: Path) -> None:
+    file = tmp_path / "shared.db"
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    opening = asyncio.create_task(Database.open(f"sqlite+aiosqlite:///{file}"))
+    await asyncio.sleep(0.2)
+    assert not opening.done()
+    other.execute("COMMIT")
+    database = await opening
+    await database.ping()
+    await database.close()
+    other.close()
 
 
 async def test_one_process_opens_it_many_times_at_once(empty_database_url: str) -> None:
