@@ -4,10 +4,9 @@ import math
 import os
 from types import FrameType
 
-# Read by the OpenMP runtime when torch loads it. Its default is to spin for ever where threads are as many as
-# processors: with anything else busy beside it, steps were measured a hundred times longer. This many spins (some tens
-# of microseconds) keep a quiet machine's speed.
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+from inference_node.process_settings import OPENMP_WAITING
+
+os.environ.update(OPENMP_WAITING | os.environ)
 
 import uvicorn
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,7 @@ from inference_node.metrics import NodeMetrics
 from inference_node.model_config import ModelConfig, read_model_config
 from inference_node.model_runner import ModelRunner
 from inference_node.prepare import prepare_default_model, prepare_model
+from inference_node.process_settings import keep_freed_memory
 from inference_node.prompt import PromptEncoder, load_prompt_encoder
 from inference_node.protocol import NodeIdentity
 from inference_node.runner_loading import load_runner
@@ -135,6 +137,7 @@ def load_engine(
         drafts="none" if drafts is None else drafts.name,
     )
     loop.start()
+    _leave_processors_to(loop)
     progress(
         f"serving {identity.model}: {limits.max_sequences} sequences of up to {capacity.context_tokens} tokens, "
         f"{capacity.num_blocks} blocks of {BLOCK_TOKENS}"
@@ -177,6 +180,7 @@ def assemble_loop(
     # A mask that is there waits for the interpreter, which the loop's thread holds for this long at a time; by default
     # it is 5 ms, several steps of a GPU.
     sys.setswitchinterval(_SWITCH_SECONDS)
+    keep_freed_memory()
     num_rows = limits.max_sequences * (1 + limits.max_drafts) + 1
     rows = MaskRows(words=bitmask_words(tokenizer.vocabulary_size), device=device, capacity=num_rows)
     sampler = StepSampler(tokenizer, rows, device)
@@ -191,6 +195,16 @@ def assemble_loop(
         metrics=metrics,
         drafts=drafts,
     )
+
+
+def _leave_processors_to(loop: StepLoop) -> None:
+    """Keep torch's many threads to the loop: the products of any other thread are its own work alone.
+
+    A second team of OpenMP threads, once there, has the runtime put all of them to sleep between products, as more
+    threads than processors ask for: steps took nearly twice as long.
+    """
+    loop.between_steps(partial(torch.set_num_threads, torch.get_num_threads())).result()
+    torch.set_num_threads(1)
 
 
 def choose_device(setting: str) -> torch.device:

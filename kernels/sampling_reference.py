@@ -34,7 +34,7 @@ def masked_sample_reference(
     is_there = None if rows is None else (rows >= 0) & (rows < logits.shape[0])
     if not logits.shape[0]:
         return nothing_sampled(draws)
-    raw = (logits if rows is None else logits[rows.clamp(0, logits.shape[0] - 1)]).float()
+    raw = _chosen_rows(logits, rows).float()
     num_allowed = torch.full_like(draws.top_k, raw.shape[1])
     keep: torch.Tensor | None = None
     if bitmask is not None and mask_rows is not None and bool((mask_rows != -1).any()):
@@ -52,10 +52,21 @@ def masked_sample_reference(
     )
 
 
+def _chosen_rows(logits: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
+    """[n, vocabulary]: nearly always all rows in their order, and then no copy."""
+    if rows is None or torch.equal(rows, torch.arange(len(logits), device=rows.device)):
+        return logits
+    return logits[rows.clamp(0, len(logits) - 1)]
+
+
 def _sample(
     raw: torch.Tensor, keep: torch.Tensor | None, draws: Draws, num_allowed: torch.Tensor, vocabulary_size: int
 ) -> Sampled:
-    """From tiles [n, tiles, tile]; `keep` is int32 of that shape, all bits set where the token is allowed, or none."""
+    """From tiles [n, tiles, tile]; `keep` is int32 of that shape, all bits set where the token is allowed, or none.
+
+    `keep` is used up. Every new tensor of this size is memory that the system may have to clear first, which costs a
+    CPU more than the arithmetic: hence in place what can be.
+    """
     raw_top = raw.amax(2)
     if bool(raw_top.isnan().any()):
         raw_top = raw.nan_to_num(nan=float("-inf"), posinf=float("inf"), neginf=float("-inf")).amax(2)
@@ -65,12 +76,14 @@ def _sample(
     raw_total = (raw_sum * scale).sum(1)
     allowed, top, allowed_sum, removed = raw, raw_top, raw_sum, torch.zeros_like(raw_total)
     if keep is not None:
-        allowed_sum = (weights.view(torch.int32) & keep).view(torch.float32).sum(2)
+        weights.view(torch.int32).bitwise_and_(keep)
+        allowed_sum = weights.sum(2)
         removed_sum = (raw_sum - allowed_sum).clamp_(min=0.0)
         nothing_removed = (num_allowed == vocabulary_size) | (removed_sum.sum(1) == 0)
         removed = ((removed_sum * scale).sum(1) / raw_total).masked_fill_(nothing_removed, 0.0)
-        forbid = keep.bitwise_not().bitwise_and_(_MINUS_INFINITY_BITS)
-        allowed = (raw.view(torch.int32) & keep).bitwise_or_(forbid).view(torch.float32)
+        kept = raw.view(torch.int32) & keep
+        forbidden = keep.bitwise_not_().bitwise_and_(_MINUS_INFINITY_BITS)
+        allowed = kept.bitwise_or_(forbidden).view(torch.float32)
         top = allowed.amax(2)
     fails = ~(allowed_sum.sum(1).isfinite() & top.amax(1).isfinite() & _in_range(draws))
     if draws.has_filters:
@@ -96,9 +109,9 @@ def _draw(
     greedy = draws.temperature == 0
     all_greedy = bool(greedy.all())
     scores = top
-    keys = row_keys(draws.seed, draws.place)
+    keys = None if all_greedy else row_keys(draws.seed, draws.place)
     sharpness = draws.temperature.clamp(min=LEAST_TEMPERATURE).reciprocal()[:, None]
-    if not all_greedy:
+    if keys is not None:
         tiles = torch.arange(num_tiles, dtype=torch.int32, device=allowed.device)
         drawn = (top - _base(top.amax(1, keepdim=True))) * sharpness + sums.log()
         drawn += gumbel_noise(keys, tiles + TILE_WORD)
@@ -107,7 +120,7 @@ def _draw(
     chosen = allowed[places, tile]
     first = tile * TILE_TOKENS
     scores = chosen
-    if not all_greedy:
+    if keys is not None:
         drawn = (chosen - _base(top[places, tile])[:, None]) * sharpness
         drawn += gumbel_noise(keys, tokens + first[:, None].to(torch.int32))
         scores = torch.where(greedy[:, None], chosen, drawn)

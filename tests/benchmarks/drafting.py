@@ -24,8 +24,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-# Before torch is loaded; as the node's own process does.
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+from inference_node.process_settings import OPENMP_WAITING
+
+# Before torch is loaded, as the node's own process does.
+os.environ.update(OPENMP_WAITING | os.environ)
 
 from inference_node.drafting.step_cost import StepCost
 from inference_node.prepare import prepare_default_model

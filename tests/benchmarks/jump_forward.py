@@ -18,8 +18,10 @@ from statistics import median
 from time import perf_counter
 from typing import Final
 
-# Before torch is loaded; as the node's own process does.
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+from inference_node.process_settings import OPENMP_WAITING
+
+# Before torch is loaded, as the node's own process does.
+os.environ.update(OPENMP_WAITING | os.environ)
 
 from gateway.validation.verdict import Valid
 from inference_node.grammar import Prototype

@@ -23,7 +23,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+from inference_node.process_settings import OPENMP_WAITING
+
+# Before torch is loaded, as the node's own process does.
+os.environ.update(OPENMP_WAITING | os.environ)
 
 import torch
 

@@ -23,8 +23,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from inference_node.process_settings import OPENMP_WAITING
+
 # Before torch is loaded, as the node's own process does.
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+os.environ.update(OPENMP_WAITING | os.environ)
 
 import logging
 

@@ -3,8 +3,10 @@
 import os
 from pathlib import Path
 
-# As the product does, before torch is loaded: without it a busy machine makes steps a hundred times longer.
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+from inference_node.process_settings import OPENMP_WAITING
+
+# Before torch is loaded, as the node's own process does.
+os.environ.update(OPENMP_WAITING | os.environ)
 
 import pytest
 
