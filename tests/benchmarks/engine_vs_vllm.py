@@ -5,8 +5,8 @@
 vLLM runs as its own server in its own environment (it pins other versions) and is asked over HTTP, `ignore_eos`,
 greedy, without a grammar; ours through the whole step loop, in this process. Ours waits while theirs is measured, and
 theirs is stopped (`SIGSTOP`) while ours is: its threads spin for a while after their work. By itself vLLM leaves one
-processor idle; here it is told to use all, and has our OpenMP settings, under which it was seen to be quicker. Exits 1
-where ours is slower at batch 1 or 8.
+processor idle; here it is told to use all, and has our OpenMP settings, under which it was seen to be quicker, unless
+`--untuned` leaves it as it comes. Exits 1 where ours is slower at batch 1 or 8.
 """
 
 import argparse
@@ -46,17 +46,18 @@ def main() -> int:
     parser.add_argument("--dtype", choices=["bfloat16", "float32"], default="bfloat16")
     parser.add_argument("--new-tokens", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--untuned", action="store_true", help="vLLM as it comes")
     parser.add_argument("--cache-dir", type=Path, default=Path(os.environ.get("SCHEMAGATE_CACHE_DIR", ".cache")))
     arguments = parser.parse_args()
     directory = prepare_default_model(arguments.cache_dir, lambda line: print(line, file=sys.stderr))
     tokenizer = load_tokenizer(directory)
     prompts = [prompt_of(tokenizer, topic) for topic in TOPICS]
-    processors = sorted(os.sched_getaffinity(0))
-    environment = os.environ | {
-        "VLLM_CPU_OMP_THREADS_BIND": f"{processors[0]}-{processors[-1]}",
-        "VLLM_CPU_KVCACHE_SPACE": "1",
-        "HF_HUB_OFFLINE": "1",
-    }
+    environment = os.environ | {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
+    if arguments.untuned:
+        environment = {name: value for name, value in environment.items() if name not in OPENMP_WAITING}
+    else:
+        processors = sorted(os.sched_getaffinity(0))
+        environment["VLLM_CPU_OMP_THREADS_BIND"] = f"{processors[0]}-{processors[-1]}"
     command = [arguments.vllm, "serve", directory, "--port", str(_PORT), "--max-model-len", "2048", "--enforce-eager",
                "--dtype", arguments.dtype, "--served-model-name", "m"]  # fmt: skip
     with Path(os.devnull).open("wb") as nowhere:
