@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -203,7 +202,13 @@ def _leave_processors_to(loop: StepLoop) -> None:
     A second team of OpenMP threads, once there, has the runtime put all of them to sleep between products, as more
     threads than processors ask for: steps took nearly twice as long.
     """
-    loop.between_steps(partial(torch.set_num_threads, torch.get_num_threads())).result()
+    num_threads = torch.get_num_threads()
+
+    def keep() -> None:
+        torch.set_num_threads(num_threads)
+        torch.get_num_threads()  # a thread's number is settled when it is first used, by what was set last anywhere
+
+    loop.between_steps(keep).result()
     torch.set_num_threads(1)
 
 

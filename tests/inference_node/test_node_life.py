@@ -6,10 +6,12 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
+import torch
 
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.app import create_app
@@ -78,6 +80,14 @@ async def test_a_reader_that_reads_nothing_holds_up_nobody(tiny_directory: Path,
                     eventually, lambda: 'stop_cause="grammar_end"} 1.0' in node.metrics.render().decode()
                 )
             eventually(lambda: node._num_open == 0)
+
+
+def test_the_loop_alone_computes_on_several_threads(tiny_directory: Path) -> None:
+    with serving(tiny_directory, num_threads=3) as (_, node):
+        assert node._engine is not None
+        assert node._engine.loop.between_steps(torch.get_num_threads).result(DEADLINE_SECONDS) == 3
+        with ThreadPoolExecutor(1) as others:
+            assert others.submit(torch.get_num_threads).result() == 1
 
 
 async def test_streams_that_nobody_reads_are_bounded(tiny_directory: Path) -> None:
