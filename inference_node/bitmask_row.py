@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,16 @@ from compiler_pool.tokenizer import BoundTokenizer
 
 Bitmask = NDArray[np.int32]
 """Packed: bit `i % 32` of word `i // 32` is set where token `i` may follow."""
+
+
+class Offer(NamedTuple):
+    """What a row offers."""
+
+    anything: bool
+    ends: bool
+    """Whether an end is among it."""
+    is_one: bool
+    """Whether it is one token alone."""
 
 
 def new_row(tokenizer: BoundTokenizer) -> Bitmask:
@@ -41,13 +52,18 @@ class OfferRule:
     end_words: NDArray[np.intp]
     end_shifts: Bitmask
 
-    def apply(self, row: Bitmask) -> tuple[bool, bool]:
-        """Withhold, in a row, what no grammar may offer. Whether anything is left, and whether an end is."""
+    def apply(self, row: Bitmask) -> Offer:
+        """Withhold, in a row, what no grammar may offer. What is left."""
         if len(self.words):
             row[self.words] &= self.offered
-        return bool(row.any()), any(int(row[word]) >> bit & 1 for word, bit in self.end_places)
+        bits = int(np.bitwise_or.reduce(row)) & 0xFFFFFFFF
+        return Offer(
+            bits != 0,
+            any(int(row[word]) >> bit & 1 for word, bit in self.end_places),
+            bits & (bits - 1) == 0 and np.count_nonzero(row) == 1,
+        )
 
-    def apply_to_rows(self, rows: NDArray[np.int32], chosen: NDArray[np.intp]) -> tuple[list[bool], list[bool]]:
+    def apply_to_rows(self, rows: NDArray[np.int32], chosen: NDArray[np.intp]) -> list[Offer]:
         """The same for several of `rows` [rows, words], in the order of `chosen`. Others may be written meanwhile."""
         at = chosen[:, None]
         if len(self.words):
@@ -56,9 +72,11 @@ class OfferRule:
         first, last = int(chosen[0]), int(chosen[-1])
         is_run = last - first == len(chosen) - 1 and bool((chosen[1:] > chosen[:-1]).all())
         together = rows[first : last + 1] if is_run else rows[chosen]
-        has_any: list[bool] = (np.bitwise_or.reduce(together, axis=1) != 0).tolist()
-        has_end: list[bool] = (np.bitwise_or.reduce(ends, axis=1) != 0).tolist()
-        return has_any, has_end
+        bits = np.bitwise_or.reduce(together, axis=1)
+        has_end = np.bitwise_or.reduce(ends, axis=1) != 0
+        # The one word that is not nothing is then the union of them all.
+        is_one = (np.count_nonzero(together, axis=1) == 1) & (bits & (bits - 1) == 0)
+        return list(map(Offer, (bits != 0).tolist(), has_end.tolist(), is_one.tolist()))
 
 
 @lru_cache(maxsize=8)

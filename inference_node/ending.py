@@ -1,7 +1,7 @@
 """Why a sequence is over."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from inference_node.matcher import GrammarMatcher
 from inference_node.protocol import StopCause
@@ -32,3 +32,16 @@ def ending_by_grammar(matcher: GrammarMatcher | None) -> Ending | None:
     if matcher.is_terminated:
         return Ending(cause="grammar_end")
     return None
+
+
+class Standing(NamedTuple):
+    """Where a matcher stood after a token: asked once, since the matcher may be another thread's afterwards."""
+
+    is_standing: bool
+    accepting: bool
+    ending: Ending | None
+
+    @classmethod
+    def of(cls, matcher: GrammarMatcher) -> Self:
+        """Now."""
+        return cls(matcher.is_standing, matcher.is_accepting, ending_by_grammar(matcher))

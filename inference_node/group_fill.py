@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from inference_node.bitmask_row import offer_rule
+from inference_node.bitmask_row import Offer, offer_rule
 from inference_node.draft_walk import DraftWalk
 from inference_node.grammar_engine import ParallelFill, is_engine_fault
 from inference_node.mask_rows import MaskRows, RowBlock
@@ -35,10 +35,6 @@ class RowsWanted(Protocol):
         """Token ids."""
 
 
-_Offer = tuple[bool, bool]
-"""What a row offers: anything; an end. A bare tuple, since one is made for every row of every step."""
-
-
 def fill_rows(wanted: Sequence[RowsWanted], rows: MaskRows, parallel: ParallelFill) -> list[int]:
     """Of each, how many of its rows are valid: the first, and one for each draft up to the first that the grammar
     refuses, that its mask does not offer, or after which the text is whole and nothing can follow. Other rows hold
@@ -51,11 +47,10 @@ def fill_rows(wanted: Sequence[RowsWanted], rows: MaskRows, parallel: ParallelFi
     sound = {prototype: prototype.is_sound() for prototype in sharers}
     for prototype, num_masks in sharers.items():
         prototype.num_masks += num_masks
-    for index, (offers, offers_end) in written.items():
+    for index, offer in written.items():
         matcher = wanted[index].matcher
         is_valid = matcher.settle_mask(
-            offers=offers,
-            offers_end=offers_end,
+            offer,
             is_sound=sound[matcher.prototype],
             is_shared=sharers[matcher.prototype] > 1,
         )
@@ -97,8 +92,8 @@ def _fill_drafts(
         written = _write(row_of, wanted, rows, parallel)
         ahead = [
             index
-            for index, (offers, offers_end) in written.items()
-            if walks[index].believes(offers=offers, offers_end=offers_end)
+            for index, offer in written.items()
+            if walks[index].believes(offers=offer.anything, offers_end=offer.ends)
         ]
         for index in ahead:
             num_valid[index] += 1
@@ -114,9 +109,9 @@ def _fill_drafts(
 
 def _write(
     row_of: Mapping[int, int], wanted: Sequence[RowsWanted], rows: MaskRows, parallel: ParallelFill
-) -> dict[int, _Offer]:
+) -> dict[int, Offer]:
     """Have the engine write rows, and look at what they offer. A matcher whose engine raises is broken and left out."""
-    written: dict[int, _Offer] = {}
+    written: dict[int, Offer] = {}
     for block in rows.blocks:
         indices = [index for index, row in row_of.items() if block.first <= row < block.end]
         asked = _ask(block, indices, row_of, wanted, parallel)
@@ -124,8 +119,7 @@ def _write(
             continue
         rule = offer_rule(wanted[asked[0]].matcher.prototype.tokenizer)
         chosen = np.array([row_of[index] - block.first for index in asked], dtype=np.intp)
-        for index, offers, offers_end in zip(asked, *rule.apply_to_rows(block.words, chosen), strict=True):
-            written[index] = offers, offers_end
+        written.update(zip(asked, rule.apply_to_rows(block.words, chosen), strict=True))
     return written
 
 

@@ -6,6 +6,7 @@ from threading import Condition
 from time import perf_counter
 from typing import Final
 
+from inference_node.ending import Ending
 from inference_node.mask_filler import MaskFill, MaskFiller
 from inference_node.running import Running
 
@@ -47,7 +48,7 @@ class Masking:
             return True
 
         def is_ready() -> bool:
-            return running.is_mask_settled and self.is_free(running)
+            return running.fill is not None and running.fill.done.done() and self.is_free(running)
 
         if is_ready():
             return True
@@ -65,3 +66,27 @@ def by_lexer(ready: Sequence[Running]) -> Iterator[tuple[int, Sequence[Running] 
         for index in indices[:-1]:
             yield index, None
         yield indices[-1], [ready[index] for index in indices]
+
+
+def needs_repair(running: Running) -> bool:
+    """Whether its matcher has to be moved to another lexer before anything else."""
+    matcher = running.sequence.matcher
+    return matcher is not None and matcher.is_broken and matcher.is_standing
+
+
+def ending_by_mask(running: Running) -> Ending | None:
+    """Look at what a fill found: whether the matcher still stands, and whether anything is forced."""
+    if running.fill is not None:
+        running.sequence.mask_seconds += running.fill.done.result().seconds
+    ending = running.sequence.ending_by_mask()
+    return _go_on(running) if ending is None and running.sequence.is_behind else ending
+
+
+def _go_on(running: Running) -> Ending | None:
+    sequence = running.sequence
+    ending = None if needs_repair(running) else sequence.resume()
+    if sequence.is_behind:
+        running.fill = None  # to be filled again once the matcher is repaired
+    elif running.computed is not None and running.computed.position + 1 < len(sequence.token_ids):
+        running.computed, running.fill = None, None  # others are forced instead
+    return ending

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from compiler_pool.errors import TokenizerError
-from inference_node.bitmask_row import Bitmask, check_row, new_row, offer_rule
+from inference_node.bitmask_row import Bitmask, Offer, check_row, new_row, offer_rule
 from inference_node.errors import GrammarError
 from inference_node.grammar_engine import GrammarEngine, first_line, is_dead_end, is_engine_fault
 from inference_node.matcher_home import MatcherHome, Move
@@ -41,6 +41,8 @@ class GrammarMatcher:
     """No token can continue and the text so far is not complete."""
     is_broken: bool = False
     """The engine has failed, by whosever doing. What was accepted until then still holds."""
+    has_one_choice: bool = False
+    """Whether the last mask was of one token alone, no end: then `forced_tokens` are some."""
     takes_drafts: bool = True
     """False once its engine failed over a draft: what might have come shall not cost it what does."""
     _accepts: bool
@@ -177,12 +179,9 @@ class GrammarMatcher:
         return 0
 
     def fill_bitmask(self, row: Bitmask) -> None:
-        """Write the mask of the next token into a row (`check_row`). Releases the interpreter lock.
-
-        A matcher that does not stand afterwards, or is broken, leaves a row of zeros: nothing is allowed.
-
-        Raises:
-            ValueError: a row of another shape or type.
+        """Write the mask of the next token into a row; ValueError unless `check_row` passes it. Releases the
+        interpreter lock. A matcher that does not stand afterwards, or is broken, leaves a row of zeros: nothing is
+        allowed.
         """
         tokenizer = self.prototype.tokenizer
         check_row(row, tokenizer)
@@ -191,16 +190,14 @@ class GrammarMatcher:
             self.prototype.num_masks += 1
             try:
                 self._engine.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
-                offers, offers_end = offer_rule(tokenizer).apply(row)
-                is_filled = self.settle_mask(
-                    offers=offers, offers_end=offers_end, is_sound=self.prototype.is_sound(), is_shared=False
-                )
+                offer = offer_rule(tokenizer).apply(row)
+                is_filled = self.settle_mask(offer, is_sound=self.prototype.is_sound(), is_shared=False)
             except BaseException as error:
                 self.break_by(error)
         if not is_filled:
             row[:] = 0
 
-    def settle_mask(self, *, offers: bool, offers_end: bool, is_sound: bool, is_shared: bool) -> bool:
+    def settle_mask(self, offer: Offer, *, is_sound: bool, is_shared: bool) -> bool:
         """After a mask was written, whether it is to be believed; if not, nothing is allowed.
 
         `is_sound`: whether the prototype was, asked after the mask was there. `is_shared`: whether other masks of the
@@ -212,10 +209,11 @@ class GrammarMatcher:
         except BaseException as error:
             self.break_by(error)
             return False
-        if offers_end and not self._accepts:
+        if offer.ends and not self._accepts:
             return self._break("the grammar engine offers an end where the text is not complete")
-        self.is_dead_end = not offers
-        return offers
+        self.is_dead_end = not offer.anything
+        self.has_one_choice = offer.is_one and not offer.ends
+        return offer.anything
 
     def break_over_draft(self, trouble: str) -> None:
         """Its engine failed where a draft had led it: repaired for free, and there are no more drafts for it."""
@@ -317,6 +315,7 @@ class GrammarMatcher:
         if not self._tokens and self.prototype.known_token is None:
             self.prototype.known_token = token_ids[0]
         self._tokens.extend(token_ids)
+        self.has_one_choice = False
         return True
 
     def _look(self, *, is_sound: bool | None = None, is_shared: bool = False) -> bool:

@@ -16,7 +16,8 @@ from inference_node.protocol import GenerateRequest, NodeFault
 from inference_node.reasoning.dialects import ReasoningDialect, UnreadableFraming
 from inference_node.reasoning.span import ReasoningSpan
 from inference_node.sampling import SamplingChoice
-from inference_node.sequence import DecodingSequence, SequenceRequest
+from inference_node.sequence import DecodingSequence
+from inference_node.sequence_request import SequenceRequest
 from inference_node.snapshots.blob import Snapshot
 from inference_node.snapshots.protocol import SavedRequest
 from inference_node.snapshots.restored_state import RestoredState

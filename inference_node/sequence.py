@@ -6,49 +6,18 @@ Knows nothing of tensors or threads: the step loop asks for slices, and gives it
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from compiler_pool.tokenizer import BoundTokenizer
-from inference_node.adapters.lease import AdapterLease
 from inference_node.decoding_report import DecodingTally
-from inference_node.ending import ORDERLY_CAUSES, Ending, ending_by_grammar
+from inference_node.ending import ORDERLY_CAUSES, Ending, Standing, ending_by_grammar
 from inference_node.errors import RefusedRequestError
 from inference_node.matcher import GrammarMatcher
 from inference_node.protocol import Finish, NodeFault, NodeTimings, TokenLogprob, Usage
 from inference_node.reasoning.span import ReasoningSpan
-from inference_node.sampling import SamplingChoice
+from inference_node.sequence_request import SequenceRequest
 from inference_node.snapshots.restored_state import RestoredState
 from inference_node.text_stream import TextStream
 from inference_node.token_sender import EventSink, TokenSender
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SequenceRequest:
-    """What to decode. `max_tokens` None: whatever the context allows. `matcher` None: unconstrained."""
-
-    request_id: str
-    prompt_ids: Sequence[int]
-    choice: SamplingChoice
-    max_tokens: int | None
-    stop_strings: Sequence[str]
-    matcher: GrammarMatcher | None
-    num_top_logprobs: int | None = None
-    """None: no log probabilities. With them every token is picked from a row, also where the grammar has one choice."""
-    partition: str = ""
-    """Whose it is, for fairness and for what may be shared of its prompt."""
-    adapter: AdapterLease = field(default_factory=AdapterLease)
-    """Released by the sequence's last event."""
-    may_draft: bool = True
-    span: ReasoningSpan | None = None
-    """The thought before the answer; None: the answer begins at once."""
-    restored: RestoredState | None = None
-    """How far it had come elsewhere. `DecodingSequence.replay` has to be called before it is queued."""
-
-    @property
-    def prefix_salt(self) -> str:
-        """What keys and values of equal tokens depend on besides, and who may learn by a shorter wait that they were
-        there."""
-        return f"{self.partition}\n{self.adapter.digest}"
 
 
 class DecodingSequence:
@@ -79,7 +48,11 @@ class DecodingSequence:
         self._context_tokens = context_tokens
         self._owed: deque[tuple[int, TokenLogprob | None, bool]] = deque()
         """Tokens that are decided and not taken yet, and whether they were forced: the matcher broke before them."""
+        self._moved: Standing | None = None
+        """Where the grammar stands after the token that is taken next, if it has moved on by it already."""
         self._asks_forced = self._takes_forced
+        self._awaits_mask = False
+        """Whether the next mask will say if anything is forced."""
         self._forced_places: list[int] = []
         """Which of the answer's tokens were forced."""
         self._submitted_at = time.perf_counter()
@@ -112,7 +85,7 @@ class DecodingSequence:
     @property
     def asks_forced(self) -> bool:
         """Whether the grammar has yet to be asked what must follow, before anything is picked."""
-        return self._asks_forced and all(is_forced for _, _, is_forced in self._owed)
+        return (self._asks_forced or self._awaits_mask) and all(is_forced for _, _, is_forced in self._owed)
 
     @property
     def owed_forced_ids(self) -> Sequence[int]:
@@ -162,13 +135,34 @@ class DecodingSequence:
         if self._admitted_at is None:
             self._admitted_at = time.perf_counter()
 
+    def move_on(self, token_id: int) -> bool:
+        """Have the grammar alone take a picked token, so that its next mask can be filled while `take`, which has to
+        follow, tells of it. Whether there is a next mask; what is forced after the token shows in it.
+        """
+        matcher = self.matcher
+        if matcher is None or self.is_behind or not matcher.has_next_token:
+            return False
+        matcher.advance([token_id])
+        if matcher.is_broken:
+            return False
+        self._moved = Standing.of(matcher)
+        return self._moved.ending is None and self.num_left > 1
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the grammar has taken the token that `take` is to be told of."""
+        return self._moved is not None
+
     def take(self, token_id: int, logprob: TokenLogprob | None = None) -> Ending | None:
         """Append the picked token, and after it what the grammar forces. None: go on."""
         if self._prefilled_at is None:
             self._prefilled_at = time.perf_counter()
         self._owed.append((token_id, logprob, False))
-        self._asks_forced = self._takes_forced
-        return self.resume()
+        has_moved = self._moved is not None
+        self._asks_forced = self._takes_forced and not has_moved
+        self._awaits_mask = self._takes_forced and has_moved
+        # The matcher may be another thread's by now: nothing here asks it.
+        return self._take_owed() if has_moved else self.resume()
 
     def resume(self) -> Ending | None:
         """Take what is owed, token by token, so that each event says where text and matcher both stand.
@@ -184,10 +178,12 @@ class DecodingSequence:
         return ending_by_grammar(self.matcher)
 
     def ending_by_mask(self) -> Ending | None:
-        """After a mask was filled: the matcher may have failed or broken, or found that nothing can continue."""
-        if self.matcher is not None and self.matcher.is_broken:
+        """After a mask was filled: the matcher may have failed or broken, or found that nothing, or one thing alone,
+        can continue."""
+        if self.matcher is not None:
             # On a broken lexer nothing is forced: what should have been comes before any pick.
-            self._asks_forced = True
+            self._asks_forced |= self.matcher.is_broken or (self._awaits_mask and self.matcher.has_one_choice)
+        self._awaits_mask = False
         return None if self.matcher is None or self.matcher.is_standing else ending_by_grammar(self.matcher)
 
     def preempted(self) -> None:
@@ -283,18 +279,20 @@ class DecodingSequence:
         if self.thought is not None:
             self._owed.popleft()
             return self._think(self.thought, token_id, is_forced=is_forced)
-        if self.matcher is not None:
+        moved, self._moved = self._moved, None
+        if moved is None and self.matcher is not None:
             self.matcher.advance([token_id])
             if self.matcher.is_broken:
                 return None
-            if not self.matcher.is_standing:
-                return ending_by_grammar(self.matcher)
+            moved = Standing.of(self.matcher)
+        if moved is not None and not moved.is_standing:
+            return moved.ending
         self._owed.popleft()
-        ending = self._append(token_id, logprob, is_forced=is_forced)
-        if ending is not None and ending.cause in {"end_of_sequence", "stop_string"}:
+        ending = self._append(token_id, logprob, is_forced=is_forced, accepting=moved.accepting if moved else None)
+        if moved is None or (ending is not None and ending.cause in {"end_of_sequence", "stop_string"}):
             return ending
         # Where budget and grammar end on the same token, the grammar's end says more.
-        return ending_by_grammar(self.matcher) or ending
+        return moved.ending or ending
 
     @property
     def _takes_forced(self) -> bool:
@@ -318,14 +316,16 @@ class DecodingSequence:
             self._asks_forced = self._takes_forced
         return self._ending_by_length()
 
-    def _append(self, token_id: int, logprob: TokenLogprob | None, *, is_forced: bool) -> Ending | None:
+    def _append(
+        self, token_id: int, logprob: TokenLogprob | None, *, is_forced: bool, accepting: bool | None
+    ) -> Ending | None:
         if is_forced:
             self._forced_places.append(self.num_completion_tokens)
         self.token_ids.append(token_id)
         if token_id in self.tokenizer.end_ids:
             self.sender.add_end(token_id)
             return Ending(cause="end_of_sequence")
-        data = self.sender.add(token_id, logprob, is_forced=is_forced, accepting=self._accepting)
+        data = self.sender.add(token_id, logprob, is_forced=is_forced, accepting=accepting)
         self.tally.wrote(data)
         stopped_by = self.sender.stream.stopped_by
         if stopped_by is not None:

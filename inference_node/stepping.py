@@ -1,8 +1,9 @@
 """One step: compute a slice of each sequence that is ready, and pick tokens for each whose masks are there.
 
 Where the device works while the host does (`ModelRunner.looks_ahead`), the pass over the picked tokens is launched
-before the host has read them: grammars, texts and events are seen to while it runs. A token that turns out to end its
-sequence, or to force others, has cost a row.
+before the host has read them. Grammars take their tokens first, so that the next masks can begin; texts, events and
+counts are seen to while masks are filled and the pass runs, and what is forced shows in the mask. A token that turns
+out to end its sequence, or to force others, has cost a row.
 """
 
 from collections import Counter
@@ -19,8 +20,9 @@ import torch
 from inference_node.drafting.source import DraftSource
 from inference_node.ending import Ending
 from inference_node.leaving import Leaving
+from inference_node.look_ahead import Ahead, going_on
 from inference_node.mask_filler import MaskFiller
-from inference_node.masking import Masking, by_lexer
+from inference_node.masking import Masking, by_lexer, ending_by_mask, needs_repair
 from inference_node.metrics import NodeMetrics
 from inference_node.model_runner import ModelRunner
 from inference_node.running import Computed, Running, keep_rows
@@ -29,7 +31,7 @@ from inference_node.slices import Slice
 from inference_node.step_drafts import StepDrafts
 from inference_node.step_plan import StepLimits, plan_step
 from inference_node.step_sampler import Pick, Picked, PicksInFlight, StepSampler
-from inference_node.taking import picks_of, take_picked
+from inference_node.taking import PickedFrom, pick_from, picks_of, take_picked
 
 _log = structlog.get_logger(__name__)
 
@@ -40,12 +42,13 @@ _MASK_PATIENCE_SECONDS: Final = 0.003
 """How long a step waits, after its forward pass, for masks that are nearly ready: a good part of a step costs more."""
 
 
-class _Ahead(NamedTuple):
-    """A row that was computed before the host knew its token."""
+class _Untold(NamedTuple):
+    """One for whom something was picked."""
 
-    part: Slice
-    logits: torch.Tensor
-    row: int
+    running: Running
+    source: PickedFrom
+    picked: Sequence[Picked]
+    ahead: Ahead | None
 
 
 class Stepping:
@@ -130,7 +133,7 @@ class Stepping:
     def _catch_up(self) -> None:
         """Bring on the sequences whose matcher broke: repair them beside the loop, then take what they owe."""
         for running in list(self._seating.running):
-            if running.repair is not None or running.sequence.is_behind or _needs_repair(running):
+            if running.repair is not None or running.sequence.is_behind or needs_repair(running):
                 self._guarded(running, partial(self._catch_up_one, running))
         self._masks.start([running for running in self._seating.running if running.computed is not None])
 
@@ -203,8 +206,8 @@ class Stepping:
             if running.computed is not None and not running.sequence.is_behind and running.repair is None
         ]
         ready = [running for running in computed if self._masks.is_ready(running, deadline)]
-        ready = [running for running in ready if self._guarded(running, partial(_ending_by_mask, running))]
-        return [running for running in ready if not running.sequence.is_behind]
+        ready = [running for running in ready if self._guarded(running, partial(ending_by_mask, running))]
+        return [running for running in ready if not running.sequence.is_behind and running.computed is not None]
 
     def _pick_tokens(self, ready: Sequence[Running], planned: Sequence[tuple[Running, Slice]]) -> int:
         """Pick for all of them; how many rows were computed ahead meanwhile, beside those that were planned."""
@@ -216,31 +219,60 @@ class Stepping:
             for running in ready:
                 self.leave(running, Ending(cause="engine_failed", message="no token could be picked"))
             return 0
-        ahead: Mapping[Running, _Ahead] = {}
+        ahead: Mapping[Running, Ahead] = {}
         if self._runner.looks_ahead:
             ahead = self._launch_ahead(ready, picks, in_flight, planned)
         picked = in_flight.wait()
         firsts = list(accumulate((len(of_one) for of_one in picks), initial=0))
+        untold: list[_Untold] = []
         waiting: list[Running] = []
         for index, siblings in by_lexer(ready):
-            running, mine = ready[index], picked[firsts[index] : firsts[index + 1]]
-            # It is over where the pass over its token failed.
-            goes_on = not running.is_over and self._guarded(running, partial(self._take, running, mine))
-            if goes_on and running in ahead:
-                self._settle_ahead(running, ahead[running], mine[0].token_id)
+            running = ready[index]
+            if not running.is_over:  # as it is where the pass over its token failed
+                one = _Untold(
+                    running, pick_from(running), picked[firsts[index] : firsts[index + 1]], ahead.get(running)
+                )
+                if self._moves_on(one):
+                    untold.append(one)
+                else:
+                    self._tell(one)
             # Not before the last of those on one lexer: a token would wait for a sibling's mask, and all with it.
             if siblings is not None:
-                waiting += [one for one in siblings if one.computed is not None]
+                waiting += [sibling for sibling in siblings if sibling.computed is not None]
             if len(waiting) >= _MASKS_AT_ONCE:
                 self._masks.start(waiting)
                 waiting = []
         self._masks.start([*waiting, *(running for running, part in planned if part.num_logits)])
+        # While masks are filled: what they do not wait for.
+        for one in untold:
+            self._tell(one)
         return len(ahead)
 
-    def _take(self, running: Running, picked: Sequence[Picked]) -> Ending | None:
-        taken = take_picked(running, picked)
+    def _moves_on(self, one: "_Untold") -> bool:
+        """Whether nothing of the grammar engine's is left to be done about its token, the mask after it apart."""
+        if one.running.sequence.request.matcher is None:
+            return True
+        if one.ahead is not None:
+            self._guarded(one.running, partial(self._move_on, one, one.ahead))
+        return one.running.sequence.has_moved
+
+    def _move_on(self, one: "_Untold", ahead: Ahead) -> None:
+        token_id = one.picked[0].token_id
+        if token_id >= 0 and one.running.sequence.move_on(token_id):
+            self._computed(one.running, ahead.part, ahead.logits, ahead.row)
+
+    def _tell(self, one: "_Untold") -> None:
+        """Take its tokens, and with them the row that was computed ahead, where that was over the right one."""
+        running = one.running
+        had_moved = running.sequence.has_moved
+        goes_on = not running.is_over and self._guarded(running, partial(self._take, one))
+        if goes_on and one.ahead is not None and not had_moved:
+            self._settle_ahead(running, one.ahead, one.picked[0].token_id)
+
+    def _take(self, one: "_Untold") -> Ending | None:
+        taken = take_picked(one.running, one.picked, one.source)
         if self._drafts is not None and taken.num_drafted:
-            self._drafts.observe(running, taken)
+            self._drafts.observe(one.running, taken)
         return taken.ending
 
     def _launch_ahead(
@@ -249,49 +281,28 @@ class Stepping:
         picks: Sequence[Sequence[Pick]],
         in_flight: PicksInFlight,
         planned: Sequence[tuple[Running, Slice]],
-    ) -> Mapping[Running, "_Ahead"]:
+    ) -> Mapping[Running, Ahead]:
         """A pass over tokens that only the device knows yet, for those who will most likely go on with them, and over
         what is planned for others."""
-        going_on: list[tuple[Running, Slice]] = []
-        indices: list[int] = []
-        index = 0
-        for running, of_one in zip(ready, picks, strict=True):
-            sequence = running.sequence
-            start = len(sequence.token_ids)
-            if (
-                len(of_one) == 1
-                and sequence.num_left > 1
-                and not (self._drafts and sequence.request.may_draft)
-                and self._seating.has_room(running, start + 1)
-            ):
-                part = Slice(
-                    blocks=running.table.blocks,
-                    start=start,
-                    token_ids=(0,),
-                    num_prompt_tokens=len(sequence.request.prompt_ids),
-                    num_logits=1,
-                    adapter=sequence.request.adapter.slot,
-                )
-                going_on.append((running, part))
-                indices.append(index)
-            index += len(of_one)
-        if not going_on and not planned:
+        chosen = going_on(ready, picks, has_drafts=self._drafts is not None, has_room=self._seating.has_room)
+        if not chosen and not planned:
             return {}
         token_ids = in_flight.token_ids
-        if len(indices) < len(token_ids):
-            token_ids = token_ids[torch.tensor(indices, dtype=torch.int64, device=token_ids.device)]
+        if len(chosen) < len(token_ids):
+            indices = torch.tensor([one.pick for one in chosen], dtype=torch.int64, device=token_ids.device)
+            token_ids = token_ids[indices]
         # Where nothing could be picked the sequence ends; the row is computed for some id that exists.
         logits = self._launched(
-            [*going_on, *planned],
-            token_ids.clamp_min(0) if going_on else None,
+            [*((one.running, one.part) for one in chosen), *planned],
+            token_ids.clamp_min(0) if chosen else None,
             done_with={running for running in ready if running.sequence.request.num_top_logprobs is None},
         )
         if logits is None:
             return {}
-        self._note_computed(planned, logits, first_row=len(going_on))
-        return {running: _Ahead(part, logits, row) for row, (running, part) in enumerate(going_on)}
+        self._note_computed(planned, logits, first_row=len(chosen))
+        return {one.running: Ahead(one.part, logits, row) for row, one in enumerate(chosen)}
 
-    def _settle_ahead(self, running: Running, ahead: "_Ahead", token_id: int) -> None:
+    def _settle_ahead(self, running: Running, ahead: Ahead, token_id: int) -> None:
         """Its token has been taken: the pass over it was the right one, if it was, and its logits are the next."""
         taken = running.sequence.token_ids[ahead.part.start :]
         # Where a thought ended within the token, another stands in its place.
@@ -332,18 +343,3 @@ class Stepping:
         if self._drafts is not None:
             self._drafts.forget(running)
         self._leaving.leave(running, ending)
-
-
-def _needs_repair(running: Running) -> bool:
-    matcher = running.sequence.matcher
-    return matcher is not None and matcher.is_broken and matcher.is_standing
-
-
-def _ending_by_mask(running: Running) -> Ending | None:
-    """Look at what the fill found: whether the matcher still stands."""
-    if running.fill is not None:
-        running.sequence.mask_seconds += running.fill.done.result().seconds
-    ending = running.sequence.ending_by_mask()
-    if running.sequence.is_behind:
-        running.fill = None  # to be filled again once the matcher is repaired
-    return ending

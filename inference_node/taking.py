@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from inference_node.ending import Ending
 from inference_node.logprobs import token_logprob
+from inference_node.mask_filler import MaskFill
 from inference_node.protocol import TokenLogprob
 from inference_node.running import Computed, Running
 from inference_node.sampling import SamplingError
@@ -18,6 +20,13 @@ class Taken:
     ending: Ending | None
     num_drafted: int = 0
     num_accepted: int = 0
+
+
+class PickedFrom(NamedTuple):
+    """Logits and masks of a step."""
+
+    computed: Computed
+    fill: MaskFill | None
 
 
 def picks_of(running: Running) -> list[Pick]:
@@ -41,14 +50,20 @@ def picks_of(running: Running) -> list[Pick]:
     ]
 
 
-def take_picked(running: Running, picked: Sequence[Picked]) -> Taken:
+def pick_from(running: Running) -> PickedFrom:
+    """What was picked from, which is over with that: what the sequence holds from now on is of its next step."""
+    computed, fill = _computed(running), running.fill
+    running.computed, running.fill, running.drafts = None, None, ()
+    return PickedFrom(computed, fill)
+
+
+def take_picked(running: Running, picked: Sequence[Picked], source: PickedFrom) -> Taken:
     """Go on by what was picked, as far as the drafts before it were what was picked there too.
 
     Raises:
         SamplingError: nothing can be picked.
     """
-    computed, sequence, fill = _computed(running), running.sequence, running.fill
-    running.computed, running.fill, running.drafts = None, None, ()
+    sequence, (computed, fill) = running.sequence, source
     mask_seconds = None if fill is None else fill.done.result().seconds
     ending: Ending | None = None
     index = 0

@@ -27,7 +27,8 @@ from inference_node.model_config import read_model_config
 from inference_node.model_weights import expected_shapes, read_weights
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent
 from inference_node.sampling import SamplingChoice
-from inference_node.sequence import DecodingSequence, SequenceRequest
+from inference_node.sequence import DecodingSequence
+from inference_node.sequence_request import SequenceRequest
 from inference_node.settings import NodeSettings
 from inference_node.slices import Slice
 from inference_node.step_loop import StepLoop

@@ -48,7 +48,8 @@ from inference_node.model_weights import read_weights
 from inference_node.prepare import prepare_default_model
 from inference_node.protocol import Finish, GenerateEvent
 from inference_node.sampling import SamplingChoice
-from inference_node.sequence import DecodingSequence, SequenceRequest
+from inference_node.sequence import DecodingSequence
+from inference_node.sequence_request import SequenceRequest
 from inference_node.slices import BLOCK_TOKENS
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits

@@ -27,7 +27,8 @@ from gateway.validation.verdict import Valid
 from inference_node.grammar import Prototype
 from inference_node.prepare import prepare_default_model
 from inference_node.sampling import SamplingChoice
-from inference_node.sequence import DecodingSequence, SequenceRequest
+from inference_node.sequence import DecodingSequence
+from inference_node.sequence_request import SequenceRequest
 from policy.limits import TENANT
 from tests.benchmarks.drafting_cases import Case, cases
 from tests.benchmarks.drafting_engine import Answer, Decoding, drafting_loop, running_engine

@@ -43,7 +43,8 @@ from inference_node.model_config import ModelConfig, read_model_config
 from inference_node.model_runner import ModelRunner
 from inference_node.model_weights import expected_shapes, read_weights
 from inference_node.sampling import SamplingChoice
-from inference_node.sequence import DecodingSequence, SequenceRequest
+from inference_node.sequence import DecodingSequence
+from inference_node.sequence_request import SequenceRequest
 from inference_node.settings import NodeSettings
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits

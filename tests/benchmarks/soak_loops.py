@@ -32,7 +32,8 @@ from inference_node.metrics import NodeMetrics
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent
 from inference_node.prototype_shelf import PrototypeShelf
 from inference_node.reasoning.span import ReasoningSpan
-from inference_node.sequence import DecodingSequence, SequenceRequest
+from inference_node.sequence import DecodingSequence
+from inference_node.sequence_request import SequenceRequest
 from inference_node.slices import Slice
 from inference_node.snapshots.blob import opened, sealed
 from inference_node.snapshots.restoring import replay, restored_state

@@ -62,6 +62,7 @@ def test_the_tokens_are_those_of_a_device_that_waits(
     assert [one.token_ids for one in collectors] == [one.token_ids for one in alone]
     assert [one.text for one in collectors] == [one.text for one in alone]
     assert [one.stop_cause for one in finishes] == [one.finish().stop_cause for one in alone]
+    assert [one.usage for one in finishes] == [one.finish().usage for one in alone]
     assert runner.num_ahead > 20
 
 

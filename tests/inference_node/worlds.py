@@ -21,7 +21,8 @@ from inference_node.metrics import NodeMetrics
 from inference_node.model_runner import ModelRunner
 from inference_node.protocol import Finish, GenerateEvent, Started, TokenEvent
 from inference_node.sampling import SamplingChoice
-from inference_node.sequence import DecodingSequence, SequenceRequest
+from inference_node.sequence import DecodingSequence
+from inference_node.sequence_request import SequenceRequest
 from inference_node.step_loop import StepLoop
 from inference_node.step_plan import StepLimits
 from policy.limits import TENANT, EngineBudget
