@@ -45,7 +45,9 @@ class DecodingSequence:
         self.matcher: GrammarMatcher | None = None
         """The answer's place in its grammar; none while there is no answer yet."""
         self._look_at_thought()
-        self._context_tokens = context_tokens
+        self._max_length = context_tokens
+        if request.max_tokens is not None:
+            self._max_length = min(context_tokens, len(request.prompt_ids) + request.max_tokens)
         self._owed: deque[tuple[int, TokenLogprob | None, bool]] = deque()
         """Tokens that are decided and not taken yet, and whether they were forced: the matcher broke before them."""
         self._moved: Standing | None = None
@@ -72,10 +74,7 @@ class DecodingSequence:
     @property
     def num_left(self) -> int:
         """How many more tokens budget and context allow."""
-        left = self._context_tokens - len(self.token_ids)
-        if self.request.max_tokens is not None:
-            left = min(left, self.request.max_tokens - self.num_completion_tokens)
-        return left
+        return self._max_length - len(self.token_ids)
 
     @property
     def is_behind(self) -> bool:

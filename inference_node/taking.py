@@ -1,7 +1,6 @@
 """A sequence's picks of one step: one token, and more where drafts stand behind it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from inference_node.ending import Ending
@@ -13,8 +12,7 @@ from inference_node.sampling import SamplingError
 from inference_node.step_sampler import Pick, Picked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class Taken(NamedTuple):
     """What came of a step's picks."""
 
     ending: Ending | None
@@ -64,31 +62,34 @@ def take_picked(running: Running, picked: Sequence[Picked], source: PickedFrom) 
         SamplingError: nothing can be picked.
     """
     sequence, (computed, fill) = running.sequence, source
-    mask_seconds = None if fill is None else fill.done.result().seconds
-    ending: Ending | None = None
-    index = 0
-    while index < len(picked) and ending is None:
-        pick = picked[index]
-        if pick.token_id < 0:
-            raise SamplingError("the logits allow no token")
-        if fill is None:
-            sequence.tally.step()
-        else:
-            sequence.tally.step(mask_seconds if index == 0 else None, pick.num_allowed, pick.removed_mass)
-        ending = sequence.take(pick.token_id, _logprob(running, computed, index, pick.token_id))
-        # Forced tokens after it are among the drafts as well, or put an end to them.
-        index = len(sequence.token_ids) - 1 - computed.position
+    ending = _take_one(running, picked[0], source, index=0)
+    if not computed.drafts:
+        return Taken(ending)
+    # Forced tokens after it are among the drafts as well, or put an end to them.
+    while ending is None and (index := len(sequence.token_ids) - 1 - computed.position) < len(picked):
         if fill is None and sequence.matcher is not None:
             break  # the thought is over: what comes after it has to be picked under the grammar
         if sequence.is_behind or sequence.token_ids[computed.position + 1 :] != list(computed.drafts[:index]):
             break
-    if not computed.drafts:
-        return Taken(ending=ending)
+        ending = _take_one(running, picked[index], source, index=index)
     num_accepted = _num_common(sequence.token_ids[computed.position + 1 :], computed.drafts)
     sequence.tally.drafted(len(computed.drafts), num_accepted)
     # What was computed for drafts that stand holds; the last token is always computed for its logits.
     sequence.num_computed = min(computed.position + 1 + num_accepted, len(sequence.token_ids) - 1)
-    return Taken(ending=ending, num_drafted=len(computed.drafts), num_accepted=num_accepted)
+    return Taken(ending, num_drafted=len(computed.drafts), num_accepted=num_accepted)
+
+
+def _take_one(running: Running, pick: Picked, source: PickedFrom, *, index: int) -> Ending | None:
+    """`index`: of the step's picks, 0 for the one before the drafts."""
+    if pick.token_id < 0:
+        raise SamplingError("the logits allow no token")
+    sequence, (computed, fill) = running.sequence, source
+    if fill is None:
+        sequence.tally.step()
+    else:
+        mask_seconds = fill.done.result().seconds if index == 0 else None
+        sequence.tally.step(mask_seconds, pick.num_allowed, pick.removed_mass)
+    return sequence.take(pick.token_id, _logprob(running, computed, index, pick.token_id))
 
 
 def _computed(running: Running) -> Computed:
