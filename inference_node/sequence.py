@@ -137,9 +137,11 @@ class DecodingSequence:
     def move_on(self, token_id: int) -> bool:
         """Have the grammar alone take a picked token, so that its next mask can be filled while `take`, which has to
         follow, tells of it. Whether there is a next mask; what is forced after the token shows in it.
+
+        Not where the text may end the answer: whoever ends in order has no mask under way.
         """
         matcher = self.matcher
-        if matcher is None or self.is_behind or not matcher.has_next_token:
+        if matcher is None or self.request.stop_strings or self.is_behind or not matcher.has_next_token:
             return False
         matcher.advance([token_id])
         if matcher.is_broken:

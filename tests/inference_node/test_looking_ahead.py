@@ -66,6 +66,20 @@ def test_the_tokens_are_those_of_a_device_that_waits(
     assert runner.num_ahead > 20
 
 
+def test_an_answer_that_a_stop_string_ends_is_sent_to_its_last_token(
+    tiny_decoder: Decoder, tokenizer: BoundTokenizer
+) -> None:
+    requests: list[dict[str, Any]] = [
+        {"prompt": "Say", "grammar": WORDS, "temperature": 1.0, "seed": seed, "stop": ["e", "ou", "st"]}
+        for seed in range(8)
+    ]
+    with running_loop(Ahead(on_cpu(tiny_decoder)), tokenizer) as loop:
+        collectors = submitted(loop, tokenizer, requests)
+        finishes = [collector.finish() for collector in collectors]
+    assert {finish.stop_cause for finish in finishes} == {"stop_string"}
+    assert [finish.usage.completion_tokens for finish in finishes] == [len(one.token_ids) for one in collectors]
+
+
 def test_log_probabilities_are_of_the_row_that_was_picked_from(
     tiny_decoder: Decoder, tokenizer: BoundTokenizer
 ) -> None:
