@@ -53,6 +53,10 @@ def main(arguments: list[str]) -> NoReturn:
     _die_with(parent)
     # An interrupt at the terminal reaches the whole group; when to stop is the parent's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The default action of both ends the process from inside the kernel, whoever holds the interpreter lock. Jobs run
+    # in other threads, where the interpreter lets nobody change it.
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     inbox, outbox = _reserve_pipes()
     try:
@@ -167,9 +171,6 @@ class _Bench:
 
 
 def _arm(budget: ProcessBudget, idle_bytes: int) -> None:
-    # The default action of both signals ends the process from inside the kernel, whoever holds the interpreter lock.
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, budget.cpu_seconds)
     signal.setitimer(signal.ITIMER_REAL, budget.wall_seconds + _ORPHAN_GRACE_SECONDS)
     # RLIMIT_CPU has whole seconds only; it stands behind the timer in case something disarms that.

@@ -70,6 +70,7 @@ _KEYWORDS = {
 }
 
 _Draft202012 = extend(Draft202012Validator, validators=_KEYWORDS, type_checker=_TYPES)
+_ALL_KEYWORDS = _Draft202012.VALIDATORS
 
 
 def _evolve(self: Evaluator, **changes: Any) -> Evaluator:
@@ -85,19 +86,47 @@ def _evolve(self: Evaluator, **changes: Any) -> Evaluator:
 
 
 _Draft202012.evolve = _evolve
-_descend_into = _Draft202012.descend
+_NO_POSITION = frozenset({"if", "$ref"})
+"""Keywords that the library leaves out of the way to an error."""
 
 
 def _descend(
-    self: Evaluator, instance: JsonValue, schema: Any, path: Any = None, schema_path: Any = None, **options: Any
+    self: Evaluator,
+    instance: JsonValue,
+    schema: Any,
+    *,
+    path: Any = None,
+    schema_path: Any = None,
+    resolver: Any = None,
 ) -> Iterator[ValidationError]:
-    """The library's way into a subschema, which for `false` forgets where in the document it stands."""
+    """The way into a subschema. The library's own forgets, for `false`, where in the document it stands, and makes an
+    evaluator for each: here there is another only where base URI, dynamic scope or dialect may become others."""
+    if schema is True:
+        return
     if schema is False:
         where = [] if path is None else [path]
-        error = ValidationError("nothing is allowed here", path=where, validator=None, instance=instance, schema=schema)
-        return iter((error,))
-    errors: Iterator[ValidationError] = _descend_into(self, instance, schema, path, schema_path, **options)
-    return errors
+        yield ValidationError("nothing is allowed here", path=where, validator=None, instance=instance, schema=schema)
+        return
+    evaluator = self
+    if resolver is not None or "$id" in schema or "$schema" in schema:
+        if resolver is None:
+            resolver = self._resolver.in_subresource(DRAFT202012.create_resource(schema))
+        evaluator = self.evolve(schema=schema, _resolver=resolver)
+    for keyword, value in schema.items():
+        evaluate = _ALL_KEYWORDS.get(keyword)
+        if evaluate is None:
+            continue
+        for error in evaluate(evaluator, value, instance, schema) or ():
+            error._set(  # noqa: SLF001 - as the library does: what the keyword has not said itself
+                validator=keyword, validator_value=value, instance=instance, schema=schema, type_checker=_TYPES
+            )
+            if keyword not in _NO_POSITION:
+                error.schema_path.appendleft(keyword)
+            if path is not None:
+                error.path.appendleft(path)
+            if schema_path is not None:
+                error.schema_path.appendleft(schema_path)
+            yield error
 
 
 _Draft202012.descend = _descend

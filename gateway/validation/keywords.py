@@ -37,9 +37,11 @@ def _is_number(instance: JsonValue) -> bool:
 
 
 def type_(evaluator: Evaluator, types: str | Sequence[str], instance: JsonValue, _schema: Schema) -> Errors:
-    names = [types] if isinstance(types, str) else list(types)
-    if not any(evaluator.is_type(instance, name) for name in names):
-        yield ValidationError(f"expected {' or '.join(names)}")
+    if isinstance(types, str):
+        if not evaluator.is_type(instance, types):
+            yield ValidationError(f"expected {types}")
+    elif not any(evaluator.is_type(instance, name) for name in types):
+        yield ValidationError(f"expected {' or '.join(types)}")
 
 
 def enum(_evaluator: Evaluator, members: list[JsonValue], instance: JsonValue, _schema: Schema) -> Errors:
