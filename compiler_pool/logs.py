@@ -1,5 +1,6 @@
 """Log lines of every service: one JSON object a line on stderr, times in UTC."""
 
+import json
 import logging
 import sys
 from contextlib import suppress
@@ -22,10 +23,17 @@ class _Line:
     debug = info = warning = error = critical = exception = fatal = msg
 
 
+_ENCODER = json.JSONEncoder(default=repr)
+"""Made once: the library's renderer makes one for each line."""
+
+
+def _rendered(_logger: object, _method: str, event: structlog.typing.EventDict) -> str:
+    return _ENCODER.encode(event)
+
+
 def configure_logging() -> None:
     """Once a process; the standard library's loggers come out in the same shape."""
     stamped: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -34,7 +42,7 @@ def configure_logging() -> None:
     # Our own lines do not pass through the standard library, which costs more than all the rest of a line: a request
     # writes one.
     structlog.configure(
-        processors=[*stamped, structlog.processors.JSONRenderer()],
+        processors=[*stamped, _rendered],
         logger_factory=_Line,
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         cache_logger_on_first_use=True,

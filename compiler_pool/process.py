@@ -142,11 +142,13 @@ class WorkerPool:
         if worker is None:
             return self._queue_full(mine)
         began = time.monotonic()
-        left = budget.wall_seconds if is_patient else started + deadline_seconds - began
+        left = started + deadline_seconds - began
         self._busy.add(worker)
         cause = "cancelled"
         try:
-            outcome = await worker.run(payload, budget=replace(budget, wall_seconds=max(left, _MIN_WALL_SECONDS)))
+            if not is_patient:
+                budget = replace(budget, wall_seconds=max(left, _MIN_WALL_SECONDS))
+            outcome = await worker.run(payload, budget=budget)
             match outcome:
                 case JobFinished():
                     cause = "exited while idle"

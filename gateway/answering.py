@@ -58,6 +58,20 @@ class Answering:
         async for part in self._parts_of(self._first):
             yield 0, part
 
+    async def read(self) -> None:
+        """The same for whoever wants the outcomes alone: nothing is handed on piece by piece.
+
+        Raises:
+            GatewayError: as `parts`.
+        """
+        if self._others:
+            async with aclosing(self._parts_at_once()) as parts:
+                async for _ in parts:
+                    pass
+            return
+        await self._first.read()
+        await self._conclude(self._first)
+
     async def outcomes(self) -> tuple[Outcome, ...]:
         """What each choice is, in their order."""
         return tuple(self._outcomes[index] for index in range(self.num_choices))
@@ -65,6 +79,9 @@ class Answering:
     async def _parts_of(self, generation: Generation) -> AsyncIterator[AnswerPart]:
         async for part in generation.parts():
             yield part
+        await self._conclude(generation)
+
+    async def _conclude(self, generation: Generation) -> None:
         if generation.first_token_seconds is not None:
             self._first_tokens.append(generation.first_token_seconds)
         self._outcomes[generation.index] = await generation.outcome()

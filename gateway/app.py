@@ -1,7 +1,7 @@
 """The composition root: every part of a gateway is made here and handed on by constructor."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp
 
 from compiler_pool.client import PoolClient
 from gateway.admin import keys as admin_keys
@@ -101,6 +102,17 @@ class Surroundings:
     comparer: Comparer | None = None
 
 
+class _Application(FastAPI):
+    """What is reached directly passes none of the framework's own layers, which are for its routes, and is observed
+    like everything else."""
+
+    ahead: Callable[[ASGIApp], ASGIApp]
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Once, before the first request."""
+        return self.ahead(super().build_middleware_stack())
+
+
 def create_app(settings: GatewaySettings, surroundings: Surroundings | None = None) -> FastAPI:
     """A gateway as an ASGI application. Nothing is opened before its lifespan begins."""
     metrics = GatewayMetrics()
@@ -113,7 +125,7 @@ def create_app(settings: GatewaySettings, surroundings: Surroundings | None = No
             yield
 
     # No generated API description: handlers read bodies themselves, so it would describe nothing.
-    app = FastAPI(
+    app = _Application(
         title="Schemagate", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
     for resource in _RESOURCES:
@@ -143,9 +155,7 @@ def create_app(settings: GatewaySettings, surroundings: Surroundings | None = No
     app.add_exception_handler(GatewayError, answer_error)
     app.add_exception_handler(RegistryError, answer_error)
     app.add_exception_handler(HTTPException, answer_route)
-    # The last one added is the outermost: what is reached directly is observed as well.
-    app.add_middleware(DirectRoutes, endpoints=_DIRECT, answer_error=answer_error)
-    app.add_middleware(Observed, metrics=metrics)
+    app.ahead = lambda rest: Observed(DirectRoutes(rest, _DIRECT, answer_error), metrics)
     return app
 
 

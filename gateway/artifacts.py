@@ -116,7 +116,7 @@ class ArtifactSource:
             raise _unavailable("the compiler pool has not this model's tokenizer")
         address = _address(identity, taken, tokenizer)
         cached = self._cache.get(address.key)
-        self._metrics.cache.labels(tier="l1", result="miss" if cached is None else "hit").inc()
+        self._metrics.count_look_up("l1", "miss" if cached is None else "hit")
         if cached is not None:
             self._uses.count(address.key)
             return _bound(taken, address.key, cached, CacheTier.L1)
@@ -186,7 +186,7 @@ class ArtifactSource:
             return error
         self._metrics.compiles.labels(outcome=outcome.outcome).inc()
         if isinstance(outcome, Compiled):
-            self._metrics.cache.labels(tier="pool", result=outcome.cache).inc()
+            self._metrics.count_look_up("pool", outcome.cache)
             self._keep(address, outcome)
         return outcome
 

@@ -9,7 +9,7 @@ _log = structlog.get_logger("schemagate.audit")
 
 def write_audit(record: RequestRecord, *, status: int) -> None:
     """Write the line of a request that is over."""
-    caller, outcome, resolved = record.caller, record.outcome, record.resolved
+    caller, outcome, resolved, cost = record.caller, record.outcome, record.resolved, record.cost
     _log.info(
         "request",
         request_id=record.request_id,
@@ -31,6 +31,6 @@ def write_audit(record: RequestRecord, *, status: int) -> None:
         num_choices=len(record.outcomes),
         prompt_tokens=None if outcome is None else outcome.usage.prompt_tokens,
         completion_tokens=None if outcome is None else sum(each.usage.completion_tokens for each in record.outcomes),
-        cost=None if record.cost is None else record.cost.members(),
+        cost=None if cost is None else cost.members(),
         seconds=round(record.clock.elapsed_seconds, 6),
     )

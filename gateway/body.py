@@ -2,7 +2,7 @@
 
 import asyncio
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from gateway.caller_watch import CallerGoneError
 from gateway.errors import BodyTooLargeError, InvalidRequestError, MalformedBodyError, RequestFault, SlowBodyError
@@ -46,13 +46,17 @@ async def read_body(
     size = 0
     try:
         async with asyncio.timeout(max_seconds):
-            async for chunk in request.stream():
+            is_over = False
+            while not is_over:
+                message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise CallerGoneError
+                chunk = message.get("body", b"")
+                is_over = not message.get("more_body", False)
                 size += len(chunk)
                 if size > max_bytes:
                     raise BodyTooLargeError(limit_bytes=max_bytes, observed_bytes=size)
                 chunks.append(chunk)
-    except ClientDisconnect:
-        raise CallerGoneError from None
     except TimeoutError:
         raise SlowBodyError(limit_seconds=max_seconds) from None
     return b"".join(chunks)

@@ -7,13 +7,14 @@ that says nothing stays open for good. Calling order is the transport's and the 
 import asyncio
 import json
 from asyncio import TimerHandle
-from typing import Final
+from typing import Final, cast
 
 import httptools
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from gateway.caller_presence import PRESENCE, CallerPresence
 from gateway.problems import connection_problem
 from gateway.record import new_request_id
 
@@ -45,6 +46,8 @@ class BoundedConnection(HttpToolsProtocol):
     _deadline: TimerHandle | None = None
     _answered: RequestResponseCycle | None = None
     """The request that is being answered, whatever has been sent behind it."""
+    _presence: CallerPresence
+    """Of the caller of that request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The time for the first request begins."""
@@ -58,6 +61,7 @@ class BoundedConnection(HttpToolsProtocol):
         if self._answered is not None and not self._answered.response_complete:
             self._answered.disconnected = True
             self._answered.message_event.set()
+            self._presence.leave()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -136,6 +140,8 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answered = cycle
+        self._presence = CallerPresence()
+        cast("dict[str, object]", cycle.scope)[PRESENCE] = self._presence
         super()._start_asgi_task(cycle, app)
 
     def _feed(self, data: bytes) -> None:

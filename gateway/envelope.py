@@ -67,7 +67,7 @@ def sse_data(value: Mapping[str, Any]) -> bytes:
 
 def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
     """The extension member."""
-    bound = outcome.bound
+    bound, cost = outcome.bound, record.cost
     return SchemagateMember(
         completion=str(outcome.classified.completion),
         contract=_downgraded_member(outcome) if bound is None else contract_member(bound, outcome.contract),
@@ -90,7 +90,7 @@ def member_of(outcome: Outcome, record: RequestRecord) -> SchemagateMember:
         forced_tokens=sum(each.usage.forced_tokens for each in record.outcomes or (outcome,)),
         decoding=decoding_member(outcome),
         compile_cpu_ms=None if bound is None else round(bound.compile_cpu_ms, 3),
-        cost=None if record.cost is None else CostMember(**record.cost.members()),
+        cost=None if cost is None else CostMember(**cost.members()),
         timings=record.clock.milliseconds(),
     )
 

@@ -13,6 +13,7 @@ import structlog
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from gateway.caller_presence import PRESENCE
 from gateway.caller_watch import CallerGoneError, CallerWatch
 from gateway.record import RequestRecord
 from gateway.services import Services
@@ -52,13 +53,13 @@ class EventStream(Response):
         self._record = record
         self._has_started = False
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the stream.
 
         Raises:
             GatewayError: before anything was sent; the application answers it as any other.
         """
-        async with CallerWatch(receive, self._services.tasks):
+        async with CallerWatch(receive, self._services.tasks, scope.get(PRESENCE)):
             try:
                 async with aclosing(self._source.events()) as events:
                     async for data in events:

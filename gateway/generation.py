@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from gateway.answer import AnswerInParts, AnswerPart, CallBegan, CallPart, ReasoningPart, RefusalPart, TextPart
+from gateway.answer import Answer, AnswerInParts, AnswerPart, CallBegan, CallPart, ReasoningPart, RefusalPart, TextPart
 from gateway.backends.events import RefusalText, UpstreamEvent, UpstreamFinish
 from gateway.budgets.meter import Meter
 from gateway.completion import End, NotAsked, classify, needs_verdict
@@ -20,7 +20,7 @@ from gateway.nodes import ModelOffer, OpenSequence
 from gateway.outcome import BoundContract, Composed, Downgraded, Outcome
 from gateway.reasoning import ThoughtAsked
 from gateway.rules.answer_rules import AnswerRules
-from gateway.rules.verdict import RulesVerdict
+from gateway.rules.verdict import NO_RULES, RulesVerdict
 from gateway.stages import Stage, StageClock
 from gateway.validation.verdict import Invalid, Valid, Verdict
 from inference_node.errors import NodeUnavailableError
@@ -94,6 +94,12 @@ class Generation:
             for part in held:
                 yield part
 
+    async def read(self) -> None:
+        """Calling order as for `parts`, which it stands for where nobody wants the parts."""
+        while self._end is None:
+            await self._heard()
+        self._ended()
+
     def _must_wait(self, part: AnswerPart) -> bool:
         terms = self._terms
         return terms.rules.must_authorise or (terms.is_held_back and self._is_under_contract(part))
@@ -110,16 +116,25 @@ class Generation:
                 assert_never(part)
 
     async def _read(self) -> AsyncIterator[AnswerPart]:
-        """Only the waiting for the node is timed as decoding, not what the consumer does with the parts."""
         while self._end is None:
-            with self._timer.time(Stage.DECODE):
-                event = await self._next()
-            for part in self._said(event):
-                self._answer.add(part)
+            for part in await self._heard():
                 yield part
-        for part in self._splitter.end(is_cut=self._is_cut):
-            self._answer.add(part)
+        for part in self._ended():
             yield part
+
+    async def _heard(self) -> list[AnswerPart]:
+        """What the next event says. Only the waiting for the node is timed as decoding."""
+        with self._timer.time(Stage.DECODE):
+            event = await self._next()
+        return self._kept(self._said(event))
+
+    def _ended(self) -> list[AnswerPart]:
+        return self._kept(self._splitter.end(is_cut=self._is_cut))
+
+    def _kept(self, parts: list[AnswerPart]) -> list[AnswerPart]:
+        for part in parts:
+            self._answer.add(part)
+        return parts
 
     async def _next(self) -> GenerateEvent | UpstreamEvent | None:
         try:
@@ -235,9 +250,8 @@ class Generation:
         rules: RulesVerdict | NotAsked = NotAsked()
         if isinstance(verdict, Valid):
             # A webhook may be slow, and one is asked for each call: past the request's time there is no verdict.
-            with self._timer.time(Stage.VALIDATE), suppress(TimeoutError):
-                async with asyncio.timeout_at(terms.deadline):
-                    rules = await terms.rules.verdict(answer, composition.answer)
+            with self._timer.time(Stage.VALIDATE):
+                rules = await self._ruled(answer)
         with self._timer.time(Stage.CLASSIFY):
             classified = classify(
                 is_constrained=is_constrained,
@@ -275,6 +289,15 @@ class Generation:
             downgrade=self._downgrade if stands_alone else None,
             num_repairs=self._num_repairs,
         )
+
+    async def _ruled(self, answer: Answer) -> RulesVerdict | NotAsked:
+        terms = self._terms
+        if terms.rules.planned.is_empty:
+            return NO_RULES
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(terms.deadline):
+                return await terms.rules.verdict(answer, terms.composition.answer)
+        return NotAsked()
 
     @property
     def _thought(self) -> ReasoningReport | None:

@@ -56,6 +56,7 @@ class ContractIntake:
         self._resolver = resolver
         self._entitlements = entitlements
         self._bounds = bounds
+        self._strict, self._checked = self._bounded(STRICT), self._bounded(CHECKED)
         self._memo: BoundedCache[bytes, CanonicalContract] = BoundedCache(max_bytes=memo_bytes)
 
     async def take(
@@ -76,7 +77,7 @@ class ContractIntake:
     async def _take_inline(
         self, inline: InlineContract, partition: TenantPartition, clock: StageClock
     ) -> TakenContract:
-        policy = self._bounded(STRICT if inline.strict else CHECKED)
+        policy = self._strict if inline.strict else self._checked
         with clock.time(Stage.CANONICALISE):
             spelling = repr(inline.schema)  # of exact JSON: injective, in member order, and made in C
             address = _address("sent", partition, inline.kind, policy.digest, spelling)
@@ -138,7 +139,7 @@ class ContractIntake:
         Raises:
             ContractRefusedError: together they are over a limit. It points into `value`.
         """
-        policy = self._bounded(CHECKED if may_check_after else STRICT)
+        policy = self._checked if may_check_after else self._strict
         with clock.time(Stage.CANONICALISE):
             spelling = repr(value)
             address = _address("composed", kind, caller.partition, limits.name, policy.digest, spelling)

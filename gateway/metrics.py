@@ -1,13 +1,16 @@
 """The gateway's metrics. Label sets are closed lists: no tenant, key, digest, model name or path of a caller's."""
 
 from collections.abc import Mapping
+from typing import Literal
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, generate_latest
 
+from gateway.histogram import Durations
 from gateway.stages import Stage
 from policy.budget import Budget
 from policy.prices import PARTS, Cost
 
+_TIERS, _RESULTS = ("l1", "pool"), ("hit", "miss")
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 
@@ -23,31 +26,33 @@ class GatewayMetrics:
             ("route", "status", "completion"),
             registry=self.registry,
         )
-        self.request_seconds = Histogram(
+        self.request_seconds = Durations(
             "schemagate_gateway_request_duration_seconds",
             "From the first byte of a request to the last of its answer.",
-            ("route",),
-            buckets=_SECONDS,
+            label="route",
+            bounds=_SECONDS,
             registry=self.registry,
         )
-        self.overhead_seconds = Histogram(
+        self.overhead_seconds = Durations(
             "schemagate_gateway_overhead_seconds",
             "What the gateway added to a chat completion: everything but waiting for tokens.",
-            ("cache",),
-            buckets=_SECONDS,
+            label="cache",
+            bounds=_SECONDS,
             registry=self.registry,
         )
-        self.stage_seconds = Histogram(
+        self.stage_seconds = Durations(
             "schemagate_gateway_stage_duration_seconds",
             "Time in each stage of a request.",
-            ("stage",),
-            buckets=_SECONDS,
+            label="stage",
+            bounds=_SECONDS,
             registry=self.registry,
         )
-        self.first_token_seconds = Histogram(
+        for stage in Stage:
+            self.stage_seconds.begin(stage.value)
+        self.first_token_seconds = Durations(
             "schemagate_gateway_time_to_first_token_seconds",
             "From the first byte of a request to the first token event of the node.",
-            buckets=_SECONDS,
+            bounds=_SECONDS,
             registry=self.registry,
         )
         self.in_flight = Gauge(
@@ -192,7 +197,9 @@ class GatewayMetrics:
             registry=self.registry,
         )
         # Looked up once: by name, each costs as much as what it counts.
-        self._of_stage = {stage: self.stage_seconds.labels(stage=str(stage)) for stage in Stage}
+        self._of_answers: dict[tuple[str, str, str], Counter] = {}
+        self._of_verdicts: dict[str, Counter] = {}
+        self._of_cache = {(tier, result): self.cache.labels(tier, result) for tier in _TIERS for result in _RESULTS}
         self._of_tokens = [self.tokens.labels(kind=kind) for kind in ("prompt", "completion", "forced")]
         self.nodes = Gauge("schemagate_gateway_nodes", "Inference nodes by state.", ("state",), registry=self.registry)
         self.pool_live = Gauge(
@@ -206,8 +213,27 @@ class GatewayMetrics:
 
     def observe_stages(self, seconds: Mapping[Stage, float]) -> None:
         """Record the stages a request passed."""
+        observe = self.stage_seconds.observe
         for stage, value in seconds.items():
-            self._of_stage[stage].observe(value)
+            observe(value, stage)
+
+    def count_look_up(self, tier: Literal["l1", "pool"], result: Literal["hit", "miss"]) -> None:
+        """Record that an artifact was looked for."""
+        self._of_cache[tier, result].inc()
+
+    def count_answer(self, *, route: str, status: int, completion: str) -> None:
+        """Record how a request was answered."""
+        child = self._of_answers.get(address := (route, str(status), completion))
+        if child is None:
+            child = self._of_answers[address] = self.requests.labels(*address)
+        child.inc()
+
+    def count_verdict(self, verdict: str) -> None:
+        """Record what the validator said."""
+        child = self._of_verdicts.get(verdict)
+        if child is None:
+            child = self._of_verdicts[verdict] = self.validations.labels(verdict)
+        child.inc()
 
     def count_tokens(self, *, prompt: int, completion: int, forced: int) -> None:
         """Record what a request used."""

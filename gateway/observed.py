@@ -3,7 +3,6 @@
 from http import HTTPStatus
 
 import structlog
-from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -74,8 +73,8 @@ class Observed:
 
     def _count(self, record: RequestRecord, status: int) -> None:
         metrics, clock = self._metrics, record.clock
-        metrics.requests.labels(route=record.route, status=str(status), completion=record.completion).inc()
-        metrics.request_seconds.labels(route=record.route).observe(clock.elapsed_seconds)
+        metrics.count_answer(route=record.route, status=status, completion=record.completion)
+        metrics.request_seconds.observe(clock.elapsed_seconds, record.route)
         metrics.observe_stages(clock.seconds)
         if record.first_token_seconds is not None:
             metrics.first_token_seconds.observe(record.first_token_seconds)
@@ -85,22 +84,24 @@ class Observed:
             signature, state = record.resolved.signature.value, record.resolved.status.state.value
             metrics.resolutions.labels(signature=signature, state=state).inc()
         metrics.count_cost(record.cost)
-        metrics.accepted_objects.inc(sum(1 for each in record.outcomes if each.is_accepted_object))
+        num_accepted = sum(1 for each in record.outcomes if each.is_accepted_object)
+        if num_accepted:
+            metrics.accepted_objects.inc(num_accepted)
         if record.downgrade is not None:
             metrics.downgrades.labels(downgrade=str(record.downgrade), completion=record.completion).inc()
         outcome = record.outcome
         if outcome is None:
             return
         cache = "none" if outcome.bound is None else outcome.bound.tier.value
-        metrics.overhead_seconds.labels(cache=cache).observe(clock.overhead_seconds)
+        metrics.overhead_seconds.observe(clock.overhead_seconds, cache)
         for each in record.outcomes:
             match each.verdict:
                 case Valid():
-                    metrics.validations.labels(verdict="valid").inc()
+                    metrics.count_verdict("valid")
                 case Invalid():
-                    metrics.validations.labels(verdict="invalid").inc()
+                    metrics.count_verdict("invalid")
                 case Unjudged(reason=reason):
-                    metrics.validations.labels(verdict=f"unjudged_{reason}").inc()
+                    metrics.count_verdict(f"unjudged_{reason}")
                 case NotAsked():
                     pass
 
@@ -110,14 +111,19 @@ _PROBES = frozenset({"healthz", "readyz", "metrics"})
 
 
 def _add_headers(message: Message, record: RequestRecord) -> None:
-    headers = MutableHeaders(scope=message)
-    headers["x-request-id"] = record.request_id
+    """What the answer has already under one of these names is replaced."""
+    headers = _told(record)
+    told = {name.encode(): value.encode("latin-1") for name, value in headers.items()}
+    message["headers"] = [*(each for each in message.get("headers", ()) if each[0] not in told), *told.items()]
+
+
+def _told(record: RequestRecord) -> dict[str, str]:
+    headers: dict[str, str] = {"x-request-id": record.request_id}
     if record.route in _PROBES:
-        return
-    headers["Server-Timing"] = record.clock.server_timing()
+        return headers
+    headers["server-timing"] = record.clock.server_timing()
     headers["x-schemagate-overhead-ms"] = f"{record.clock.overhead_seconds * 1000:.3f}"
-    for name, value in record.limit_headers.items():
-        headers[name] = value
+    headers.update(record.limit_headers)
     if record.completion != "none":
         headers["x-schemagate-completion"] = record.completion
     if record.downgrade is not None:
@@ -127,4 +133,5 @@ def _add_headers(message: Message, record: RequestRecord) -> None:
     if record.resolved is not None:
         headers["x-schemagate-revision"] = record.resolved.revision.revision_id
         if record.resolved.status.state is RevisionState.DEPRECATED:
-            headers["Deprecation"] = "true"
+            headers["deprecation"] = "true"
+    return headers

@@ -200,6 +200,8 @@ class Outcome:
 
 def deciding(outcomes: Sequence[Outcome]) -> Outcome:
     """The outcome that a whole request is known by: its first error, or else the least finished of its answers."""
+    if len(outcomes) == 1:
+        return outcomes[0]
     errors = [outcome for outcome in outcomes if outcome.classified.reason is not None]
     return (errors or sorted(outcomes, key=lambda outcome: _LEAST_FINISHED.index(outcome.classified.completion)))[0]
 

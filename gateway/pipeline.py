@@ -168,7 +168,9 @@ class Pipeline:
         self, intent: GenerationIntent, terms: Terms, request_id: str, seed: int, timer: StageClock
     ) -> AbstractAsyncContextManager[OpenSequence]:
         bound, offer = terms.bound, terms.offer
-        sampling = intent.sampling.model_copy(update={"seed": seed})
+        sampling = intent.sampling
+        if seed != sampling.seed:
+            sampling = sampling.model_copy(update={"seed": seed})
         if offer.capability is not Capability.GRAMMAR:
             taken = terms.composition.taken
             repairs = None

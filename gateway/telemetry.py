@@ -2,7 +2,7 @@
 own `schemagate.*`; both are mapped in this module only, because the conventions still move."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from http import HTTPStatus
 
 from opentelemetry import trace
@@ -17,9 +17,10 @@ _tracer = trace.get_tracer("schemagate.gateway", schema_url=SCHEMA_URL)
 
 def request_span(route: str) -> AbstractContextManager[Span]:
     """The span of one request; what a caller sent as text never becomes an attribute."""
-    return _tracer.start_as_current_span(
-        route, kind=SpanKind.SERVER, record_exception=False, set_status_on_exception=False
-    )
+    span = _tracer.start_span(route, kind=SpanKind.SERVER)
+    if not span.is_recording():  # nobody listens: nothing would be told what the current one is
+        return nullcontext(span)
+    return trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
 
 
 def record_intent(intent: GenerationIntent) -> None:

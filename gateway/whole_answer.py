@@ -1,10 +1,9 @@
 """An answer that is given out when it is there as a whole."""
 
-from contextlib import aclosing
-
-from starlette.types import Receive
+from starlette.requests import Request
 
 from gateway.auth.authenticator import Caller
+from gateway.caller_presence import PRESENCE
 from gateway.caller_watch import CallerWatch
 from gateway.envelope import output_error
 from gateway.intent import GenerationIntent
@@ -14,7 +13,7 @@ from gateway.services import Services
 
 
 async def whole_answer(
-    services: Services, intent: GenerationIntent, caller: Caller, record: RequestRecord, receive: Receive
+    services: Services, intent: GenerationIntent, caller: Caller, record: RequestRecord, request: Request
 ) -> tuple[Outcome, ...]:
     """The outcomes of all choices, every one an answer.
 
@@ -22,12 +21,10 @@ async def whole_answer(
         GatewayError: any refusal or failure; `OutputError` where a choice is no answer.
     """
     async with (
-        CallerWatch(receive, services.tasks),
+        CallerWatch(request.receive, services.tasks, request.scope.get(PRESENCE)),
         services.pipeline.generate(intent, caller, record) as answering,
     ):
-        async with aclosing(answering.parts()) as parts:
-            async for _ in parts:
-                pass
+        await answering.read()
         outcomes = await answering.outcomes()
         record.conclude(outcomes, answering.first_token_seconds)
     error = output_error(deciding(outcomes), record)

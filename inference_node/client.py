@@ -1,7 +1,7 @@
 """The caller's side of a node's protocol. Imports no engine, so that a gateway can use it without torch."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Final, Literal, TypeVar
 from urllib.parse import quote
 
@@ -81,8 +81,7 @@ class NodeClient:
         """Let an adapter go. Raises as `identity`; in use or unknown, it is refused."""
         return await self._ask("DELETE", f"/v1/adapters/{digest}", AdapterRemoved)
 
-    @asynccontextmanager
-    async def generate(self, request: GenerateRequest) -> AsyncIterator[AsyncIterator[GenerateEvent]]:
+    def generate(self, request: GenerateRequest) -> AbstractAsyncContextManager[AsyncIterator[GenerateEvent]]:
         """Decode one sequence: `async with client.generate(r) as events: async for event in events: …`.
 
         The iterator ends after `Finish`; tokens that came in one piece, because the reader was behind, are one event.
@@ -92,9 +91,7 @@ class NodeClient:
             NodeFaultError: refused before the first event.
             NodeUnavailableError: no node, or (from the iterator) a stream that broke off before its `Finish`.
         """
-        body = request.model_dump_json().encode()
-        async with self._streamed(self._generate_url, body, _GENERATE_HEADERS) as events:
-            yield events
+        return self._streamed(self._generate_url, request.model_dump_json().encode(), _GENERATE_HEADERS)
 
     async def save(self, request_id: str, *, keys_values: Literal["include", "recompute"] = "include") -> bytes:
         """Take a sequence out as bytes; its stream ends as `saved`. Whoever has the bytes can `restore` it.

@@ -70,7 +70,7 @@ class ChatMessage(Wire):
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
-    tool_calls: list[ToolCallTurn] = []
+    tool_calls: list[ToolCallTurn] = Field(default_factory=list)
     tool_call_id: str | None = None
 
 

@@ -73,7 +73,10 @@ def advance(account: Account, limits: LevelLimits, at_ms: int) -> Advanced:
     # A window that no limit asks for any more is kept to its end: the limit may come back.
     kept = {name: each for name, each in ended.account.windows.items() if name in asked or each.end_ms > at_ms}
     added = {name: _begun(period, at_ms) for name, period in asked.items() if name not in kept}
-    return Advanced(account=_rolled(replace(ended.account, windows={**kept, **added}), at_ms), num_lost=ended.num_lost)
+    current = ended.account
+    if added or len(kept) != len(current.windows):
+        current = replace(current, windows={**kept, **added})
+    return Advanced(account=_rolled(current, at_ms), num_lost=ended.num_lost)
 
 
 def refusal(account: Account, demand: Demand, limits: LevelLimits, level: Level, at_ms: int) -> Exhausted | None:
@@ -103,9 +106,12 @@ def hold(account: Account, lease_id: str, demand: Demand, limits: LevelLimits, d
     """Reserve `demand` in an account that is advanced to now and has room for it."""
     counted = {window.period.spelling for window in limits.windows if window.max_unique_digests is not None}
     windows = {
-        name: replace(
-            each,
+        name: Window(
+            period=each.period,
+            begin_ms=each.begin_ms,
+            end_ms=each.end_ms,
             num_requests=each.num_requests + 1,
+            spent=each.spent,
             digests=each.digests | {demand.digest}
             if demand.digest is not None and name in counted and demand.digest not in each.digests
             else each.digests,
@@ -113,8 +119,7 @@ def hold(account: Account, lease_id: str, demand: Demand, limits: LevelLimits, d
         for name, each in account.windows.items()
     }
     held = Held(amounts=demand.amounts, is_stream=demand.is_stream, deadline_ms=deadline_ms)
-    return replace(
-        account,
+    return Account(
         windows=windows,
         held={**account.held, lease_id: held},
         reserved=account.reserved.plus(demand.amounts),
@@ -197,6 +202,8 @@ def exhausted(
 
 def _end_lost(account: Account, at_ms: int) -> Advanced:
     lost = sorted((each.deadline_ms, name) for name, each in account.held.items() if each.deadline_ms <= at_ms)
+    if not lost:
+        return Advanced(account=account, num_lost=0)
     for deadline_ms, name in lost[:MAX_ENDED_AT_ONCE]:
         # As of its deadline: the window of that moment pays, whenever we come to it.
         amounts = account.held[name].amounts
@@ -206,8 +213,8 @@ def _end_lost(account: Account, at_ms: int) -> Advanced:
 
 def _released(account: Account, lease_id: str) -> Account:
     gone = account.held[lease_id]
-    return replace(
-        account,
+    return Account(
+        windows=account.windows,
         held={name: each for name, each in account.held.items() if name != lease_id},
         reserved=account.reserved.minus(gone.amounts),
         num_streams=account.num_streams - gone.is_stream,

@@ -6,6 +6,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 
 from gateway.identifiers import KeyId, TenantPartition
@@ -15,6 +16,8 @@ _ID_BYTES = 8
 _SECRET_BYTES = 32
 _KEY = re.compile(r"sg_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
 MIN_PEPPER_CHARACTERS = 16
+_MAX_PARTITIONS = 4096
+"""That are remembered, by tenant: each request asks for one."""
 _MAX_BASIC_CHARACTERS = 1024
 """Of the credentials of Basic authentication: a key has 63 characters, and the user's name beside it may be any."""
 
@@ -72,20 +75,24 @@ class Pepper:
         self._key_digests = _digest_key(text)
         self._former_digests = None if former is None else _digest_key(former)
         self._partitions = hmac.digest(text.encode(), b"schemagate tenant partition v1", sha256)
+        self._partition = lru_cache(maxsize=_MAX_PARTITIONS)(self._derived)
 
     def digest(self, key: ApiKey) -> str:
         """What the store keeps. The id is part of it: a digest cannot be moved to another row."""
-        return hmac.new(self._key_digests, f"{key.key_id}:{key.secret}".encode(), sha256).hexdigest()
+        return hmac.digest(self._key_digests, f"{key.key_id}:{key.secret}".encode(), "sha256").hex()
 
     def former_digest(self, key: ApiKey) -> str | None:
         """What the store keeps of a key that has not been used since the pepper was changed; None: it was not."""
         if self._former_digests is None:
             return None
-        return hmac.new(self._former_digests, f"{key.key_id}:{key.secret}".encode(), sha256).hexdigest()
+        return hmac.digest(self._former_digests, f"{key.key_id}:{key.secret}".encode(), "sha256").hex()
 
     def partition(self, tenant: TenantId) -> TenantPartition:
         """Where this tenant's artifacts live; says nothing to who does not hold the pepper."""
-        return TenantPartition(hmac.new(self._partitions, tenant.encode(), sha256).hexdigest())
+        return self._partition(tenant)
+
+    def _derived(self, tenant: TenantId) -> TenantPartition:
+        return TenantPartition(hmac.digest(self._partitions, tenant.encode(), "sha256").hex())
 
 
 def _digest_key(pepper: str) -> bytes:

@@ -139,7 +139,10 @@ class BudgetDesk:
             nano_usd=0 if cost is None else nano_usd(cost.total),
             compile_cpu_us=meter.compile_cpu_us,
         )
-        await asyncio.shield(self._settle(lease.accounts, lease.lease_id, used))
+        if self.ledger.never_suspends:
+            await self._settled(lease.accounts, lease.lease_id, used)
+        else:
+            await asyncio.shield(self._settle(lease.accounts, lease.lease_id, used))
 
     async def standings(self, caller: Caller) -> Standings:
         """What all accounts of a caller have come to.
@@ -177,6 +180,8 @@ class BudgetDesk:
         await self.ledger.close()
 
     async def _reserve(self, accounts: Accounts, asked: Demand, lease_id: str) -> Granted | Refused:
+        if self.ledger.never_suspends:
+            return await self.ledger.reserve(accounts, asked, lease_id)
         # In a task of its own: if the caller goes away while it is under way, it may be granted all the same, and
         # somebody has to give it back.
         reserving = self._tasks.start(self.ledger.reserve(accounts, asked, lease_id), name="reserve")

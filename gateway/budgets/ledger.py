@@ -99,6 +99,11 @@ class BudgetLedger(Protocol):
     """Reservations of every account. No method raises for what a ledger in another process does."""
 
     @property
+    def never_suspends(self) -> bool:
+        """Whether `reserve` and `settle` are over in one step, so that no cancellation comes into the middle of one."""
+        ...
+
+    @property
     def degradation(self) -> str | None:
         """What is wrong with it, for whoever runs the gateway; None: nothing."""
         ...

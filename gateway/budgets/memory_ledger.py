@@ -35,6 +35,7 @@ class MemoryBudgetLedger:
     """
 
     degradation: str | None = None
+    never_suspends = True
 
     def __init__(
         self,

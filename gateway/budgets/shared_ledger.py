@@ -55,6 +55,8 @@ class SharedBudgetLedger:
         self._owed: deque[_Owed] = deque()
         self._is_examined = False
 
+    never_suspends = False
+
     @property
     def degradation(self) -> str | None:
         """See `BudgetLedger`."""

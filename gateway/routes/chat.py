@@ -32,7 +32,7 @@ async def create_chat_completion(request: Request) -> Response:
         record_intent(intent)
         if intent.stream:
             return EventStream(ChatEvents(services, intent, caller, record), services, record)
-        outcomes = await whole_answer(services, intent, caller, record, request.receive)
+        outcomes = await whole_answer(services, intent, caller, record, request)
         text = chat_completion(outcomes, record).model_dump_json(by_alias=True)
         return Response(text, media_type="application/json")
 

@@ -34,7 +34,7 @@ async def create_response(request: Request) -> Response:
         record_intent(intent.generation)
         if intent.generation.stream:
             return EventStream(ResponseEvents(services, intent, caller, record), services, record)
-        (outcome,) = await whole_answer(services, intent.generation, caller, record, request.receive)
+        (outcome,) = await whole_answer(services, intent.generation, caller, record, request)
         return Response(ResponseWriter(record, intent.echo).whole(outcome), media_type="application/json")
 
     return await generated_once(services, request, record, caller=caller, body=data, work=work)

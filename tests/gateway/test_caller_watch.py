@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gateway.caller_presence import CallerPresence
 from gateway.caller_watch import CallerGoneError, CallerWatch
 from gateway.tasks import TaskOwner
 
@@ -90,3 +91,41 @@ async def test_a_cancellation_from_elsewhere_stays_one() -> None:
     with pytest.raises(asyncio.CancelledError):
         await worker
     await tasks.close()
+
+
+async def never() -> dict[str, Any]:
+    raise AssertionError("whose presence is known, for that nobody waits")
+
+
+async def test_a_connection_that_is_closed_cancels_the_work_without_a_task_that_waits_for_it() -> None:
+    presence, tasks = CallerPresence(), TaskOwner()
+
+    async def work() -> None:
+        async with CallerWatch(never, tasks, presence):
+            presence.leave()
+            await asyncio.Event().wait()
+
+    with pytest.raises(CallerGoneError):
+        await work()
+    assert await is_free_of_cancellation()
+
+
+async def test_who_has_left_before_the_work_began_is_gone_at_its_first_wait() -> None:
+    presence, tasks = CallerPresence(), TaskOwner()
+    presence.leave()
+
+    async def work() -> None:
+        async with CallerWatch(never, tasks, presence):
+            await asyncio.Event().wait()
+
+    with pytest.raises(CallerGoneError):
+        await work()
+    assert await is_free_of_cancellation()
+
+
+async def test_who_leaves_when_the_work_is_over_disturbs_nobody() -> None:
+    presence, tasks = CallerPresence(), TaskOwner()
+    async with CallerWatch(never, tasks, presence):
+        pass
+    presence.leave()
+    assert await is_free_of_cancellation()
