@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import httpx
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
@@ -109,8 +110,11 @@ class _Application(FastAPI):
     ahead: Callable[[ASGIApp], ASGIApp]
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Once, before the first request."""
-        return self.ahead(super().build_middleware_stack())
+        """Once, before the first request. Without the layer that would answer what `Observed` has to: in its own words,
+        and before who has left is known for gone."""
+        outermost = super().build_middleware_stack()
+        assert isinstance(outermost, ServerErrorMiddleware)
+        return self.ahead(outermost.app)
 
 
 def create_app(settings: GatewaySettings, surroundings: Surroundings | None = None) -> FastAPI:

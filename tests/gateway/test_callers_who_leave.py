@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from gateway.auth.bootstrap import BOOTSTRAP_TENANT
 from gateway.budgets.memory_ledger import MemoryBudgetLedger
@@ -12,6 +13,7 @@ from tests.gateway.serving import served_gateway
 from tests.gateway.twins import NodeTwin, PoolTwin, chat, says, strict, until
 
 CHAT = "/v1/chat/completions"
+EXPLAIN = "/v1/contracts/explain"
 
 
 def ledger() -> MemoryBudgetLedger:
@@ -77,19 +79,20 @@ async def test_leaving_while_a_contract_is_compiled_drops_the_compile(tmp_path: 
     )  # all that it was given: the work was done or killed
 
 
-async def test_leaving_in_the_middle_of_a_body_costs_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("path", "route"), [(CHAT, "chat_completions"), (EXPLAIN, "contracts_explain")])
+async def test_leaving_in_the_middle_of_a_body_costs_nothing(tmp_path: Path, path: str, route: str) -> None:
     node, budget = NodeTwin(), ledger()
     async with served_gateway(tmp_path, node=node, ledger=budget) as (url, key):
         host, _, port = url.removeprefix("http://").partition(":")
         _, writer = await asyncio.open_connection(host, int(port))
-        head = f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Length: 100\r\n\r\n{{"
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Length: 100\r\n\r\n{{"
         writer.write(head.encode())
         await writer.drain()
         writer.close()
         async with httpx.AsyncClient(base_url=url) as http:
 
             async def is_counted() -> bool:
-                return 'completion="cancelled",route="chat_completions",status="499"} 1.0' in await metrics(http)
+                return f'completion="cancelled",route="{route}",status="499"}} 1.0' in await metrics(http)
 
             await until(is_counted)
     assert budget.state_of(BOOTSTRAP_TENANT).windows == {}

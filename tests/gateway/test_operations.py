@@ -21,6 +21,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from gateway import telemetry
 from gateway.__main__ import GatewayServer
 from gateway.__main__ import main as serve_gateway
+from gateway.budgets.memory_ledger import MemoryBudgetLedger
 from gateway.stages import Stage
 from inference_node.protocol import NodeFault
 from tests.gateway.twins import (
@@ -156,6 +157,19 @@ async def test_a_bug_is_500_with_an_id_and_no_detail(tmp_path: Path) -> None:
     assert '"code":"internal_error"' in streamed.text
     assert 'finish_reason":"stop' not in streamed.text
     assert "internal detail" not in whole.text + streamed.text
+
+
+async def test_a_bug_in_what_the_framework_routes_is_told_in_the_same_words(tmp_path: Path) -> None:
+    class Explodes(MemoryBudgetLedger):
+        async def standings(self, *_: Any) -> Any:
+            raise RuntimeError("internal detail")
+
+    async with gateway_with(tmp_path, ledger=Explodes()) as world:
+        answer = await world.client.get("/v1/usage")
+    assert (answer.status_code, answer.headers["content-type"]) == (500, "application/json")
+    error = answer.json()["error"]
+    assert (error["code"], error["request_id"]) == ("internal_error", answer.headers["x-request-id"])
+    assert "internal detail" not in answer.text
 
 
 async def test_a_span_speaks_the_genai_conventions_and_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
