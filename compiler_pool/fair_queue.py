@@ -89,6 +89,8 @@ class FairQueue(Generic[Item]):
 
     def leave(self, standing: Standing, served: "asyncio.Future[Item]") -> None:
         """Give the place up; one that was served has already left the line."""
+        if served.done() and not served.cancelled():
+            return
         account = self._accounts.get(standing.partition)
         place = None if account is None else next((each for each in account.places if each.served is served), None)
         if account is not None and place is not None:
@@ -132,25 +134,25 @@ class FairQueue(Generic[Item]):
         """Where the next turn of the class would end: the earliest end comes first, so rare turns come late."""
         return self._turns[urgency] + 1 / TURNS[urgency]
 
-    def _call_up(self) -> None:
+    def _call_up(self, waiting: set[Urgency]) -> None:
         """A class that had nothing to do has saved no turns up."""
-        waiting = {place.standing.urgency for account in self._accounts.values() for place in account.places}
         for urgency in waiting - self._called:
             self._turns[urgency] = max(self._turns[urgency], self._turn)
         self._called = waiting
 
     def _next(self, max_held: int | None) -> "tuple[_Account[Item], _Place[Item]] | None":
-        self._call_up()
-        eligible = [
-            account
+        asking = [
+            (account, {place.standing.urgency for place in account.places})
             for account in self._accounts.values()
-            if account.places and (max_held is None or account.num_held < max_held)
+            if account.places
         ]
-        waiting = {place.standing.urgency for account in eligible for place in account.places}
+        self._call_up({urgency for _, urgencies in asking for urgency in urgencies})
+        able = [each for each in asking if max_held is None or each[0].num_held < max_held]
+        waiting = {urgency for _, urgencies in able for urgency in urgencies}
         if not waiting:
             return None
         urgency = min(sorted(waiting), key=self._end)
-        firsts = [(account, place) for account in eligible if (place := _first(account, urgency)) is not None]
+        firsts = [(account, place) for account, _ in able if (place := _first(account, urgency)) is not None]
         return min(firsts, key=lambda each: each[0].used_seconds)
 
     def _push_out(self, newcomer: Standing) -> bool:

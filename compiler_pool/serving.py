@@ -44,6 +44,8 @@ def server_config(app: ASGIApp, *, host: str, port: int, shutdown_seconds: int) 
         log_config=None,
         access_log=False,
         server_header=False,
+        # Nothing here asks who is in front, or which scheme they speak.
+        proxy_headers=False,
         ws="none",
         timeout_graceful_shutdown=shutdown_seconds,
     )

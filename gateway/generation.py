@@ -292,7 +292,7 @@ class Generation:
 
     async def _ruled(self, answer: Answer) -> RulesVerdict | NotAsked:
         terms = self._terms
-        if terms.rules.planned.is_empty:
+        if terms.rules.context is None:
             return NO_RULES
         with suppress(TimeoutError):
             async with asyncio.timeout_at(terms.deadline):

@@ -5,7 +5,7 @@ Compilation is finished before a request can occupy a node; a reservation is set
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +21,7 @@ from gateway.composition.composer import Allowed, Composer
 from gateway.composition.composition import Composition
 from gateway.composition.tool_contracts import of_an_object
 from gateway.deadline import Deadline
-from gateway.errors import ContractRefusedError, DeadlinePassedError, NoNodeError
+from gateway.errors import ContractRefusedError, NoNodeError
 from gateway.explain_request import ExplainIntent
 from gateway.generation import Generation, Terms
 from gateway.intake import ContractIntake
@@ -29,6 +29,7 @@ from gateway.intent import FunctionTool, GenerationIntent
 from gateway.judging import AnswerJudge, Validator
 from gateway.nodes import ModelOffer, NodeDirectory, OpenSequence
 from gateway.offers import Offers
+from gateway.opening import OpenedInTime
 from gateway.outcome import BoundContract, TakenContract
 from gateway.policies.admission import Admission
 from gateway.policies.errors import ServingRefusedError
@@ -154,14 +155,9 @@ class Pipeline:
         timer = terms.clock if intent.num_choices == 1 else StageClock()
         seed = (intent.sampling.seed + index) % _NUM_SEEDS
         request_id = record.request_id if index == 0 else f"{record.request_id}-{index}"
-        async with AsyncExitStack() as stack:
-            opening = self._opening(intent, terms, request_id, seed, timer)
-            deadline = Deadline(terms.deadline)
-            stack.callback(deadline.over)
-            try:
-                sequence = await deadline.within(partial(stack.enter_async_context, opening))
-            except TimeoutError:
-                raise DeadlinePassedError from None
+        opening = self._opening(intent, terms, request_id, seed, timer)
+        deadline = Deadline(terms.deadline)
+        async with OpenedInTime(opening, deadline) as sequence:
             yield Generation(sequence, terms, index=index, seed=seed, timer=timer, deadline=deadline)
 
     def _opening(

@@ -84,8 +84,8 @@ class StageClock:
     def milliseconds(self) -> dict[str, float]:
         """For the `schemagate` member: each stage passed and the total, in ms, to the microsecond."""
         passed = self._seconds
-        stages = {name: round(passed[stage] * 1000, 3) for stage, name in _IN_ORDER if stage in passed}
-        stages["total"] = round(self.elapsed_seconds * 1000, 3)
+        stages = {name: int(passed[stage] * 1e6 + 0.5) / 1000 for stage, name in _IN_ORDER if stage in passed}
+        stages["total"] = int(self.elapsed_seconds * 1e6 + 0.5) / 1000
         return stages
 
     def server_timing(self) -> str:

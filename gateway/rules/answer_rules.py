@@ -19,7 +19,8 @@ class AnswerRules:
 
     service: OutputRules
     planned: RuleSet
-    context: RuleContext
+    context: RuleContext | None
+    """None where nothing is planned that could be told of it."""
     fail_open: frozenset[str]
 
     @property
@@ -32,7 +33,7 @@ class AnswerRules:
 
         Words outside a contract are no object, and a refusal keeps no contract that a rule could be about.
         """
-        if self.planned.is_empty or answer.refusal is not None:
+        if self.context is None or answer.refusal is not None:
             return NO_RULES
         parts: list[Finished] = [
             FinishedCall(name=call.name, text=call.text, is_json=not call.is_custom) for call in answer.calls
@@ -65,6 +66,8 @@ class RulesOfRequests:
         if composition.taken is not None:
             contract = None if resolved is None else resolved.contract
             planned = await self._service.plan(caller.tenant, contract)
+        if planned.is_empty:
+            return AnswerRules(service=self._service, planned=planned, context=None, fail_open=fail_open)
         context = RuleContext(
             tenant=caller.tenant,
             team=caller.actor.team,
