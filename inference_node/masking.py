@@ -31,7 +31,7 @@ class Masking:
         for running in wanted:
             matcher = running.sequence.matcher
             if (
-                matcher is None or running.fill is not None or running.repair is not None
+                matcher is None or running.is_over or running.fill is not None or running.repair is not None
                 or running.sequence.is_behind or matcher.is_broken or not matcher.is_standing
             ):  # fmt: skip
                 continue

@@ -246,7 +246,8 @@ class DecodingSequence:
     def _accepting(self) -> bool | None:
         if self.request.matcher is None:
             return None
-        return self.matcher is not None and self.matcher.is_accepting
+        # A grammar that is ahead of the text says nothing of it.
+        return self.matcher is not None and self._moved is None and self.matcher.is_accepting
 
     def _look_at_thought(self) -> None:
         """After each token of it: once it is over, the grammar applies."""

@@ -11,6 +11,7 @@ import torch
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.block_pool import BlockTable
 from inference_node.decoder import Decoder
+from inference_node.mask_filler import MaskFill, MaskFiller
 from inference_node.model_runner import ModelRunner
 from inference_node.protocol import Finish, GenerateEvent, TokenEvent
 from inference_node.reasoning.span import ReasoningSpan
@@ -49,6 +50,16 @@ class Failing:
 
     def write_keys_values(self, blocks: Sequence[int], keys_values: torch.Tensor) -> None:
         raise RuntimeError("out of memory")
+
+
+@dataclass(slots=True)
+class FailingBeside(Failing):
+    """A runner that cannot begin a sequence in the pass over tokens that only the device knows."""
+
+    def forward(self, slices: Sequence[Slice], ahead: torch.Tensor | None = None) -> torch.Tensor:
+        if ahead is not None and len(slices) > len(ahead):
+            self.fails_at = self.num_passes + 1
+        return Failing.forward(self, slices, ahead)
 
 
 @dataclass(slots=True)
@@ -223,3 +234,25 @@ def test_a_second_contract_is_decoded_beside_one_whose_pass_failed(
         loop.submit(new_sequence(tokenizer, after, "Once upon", grammar=OBJECT))
         after.finish()
     assert after.token_ids == run(tiny_decoder, tokenizer, "Once upon", grammar=OBJECT)[0].token_ids
+
+
+def test_no_mask_is_begun_for_who_went_with_its_pass(
+    tiny_decoder: Decoder, tokenizer: BoundTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[MaskFill] = []
+    start = MaskFiller.start
+
+    def noted_start(self: MaskFiller, fills: Sequence[MaskFill]) -> None:
+        begun.extend(fills)
+        start(self, fills)
+
+    monkeypatch.setattr(MaskFiller, "start", noted_start)
+    runner = FailingBeside(on_cpu(tiny_decoder))
+    first, second = Collector(), Collector()
+    with running_loop(runner, tokenizer) as loop:
+        loop.submit(new_sequence(tokenizer, first, "Say", max_tokens=400))
+        first.wait_for_tokens(2)
+        loop.submit(new_sequence(tokenizer, second, "A list", grammar=LIST))
+        assert [first.finish().stop_cause, second.finish().stop_cause] == ["engine_failed"] * 2
+    assert runner.num_ahead_failed == 1
+    assert begun == []

@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from structlog.testing import capture_logs
 
 from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.bitmask_row import new_row
@@ -11,6 +12,7 @@ from inference_node.decoder import Decoder
 from inference_node.ending import Ending
 from inference_node.grammar import Prototype
 from inference_node.masking import Masking
+from inference_node.protocol import TokenEvent
 from inference_node.running import Running
 from inference_node.sequence import DecodingSequence
 from policy.limits import TENANT
@@ -149,3 +151,25 @@ def test_masks_are_asked_for_before_texts_are_told(
             for collector in submitted(loop, tokenizer, requests):
                 collector.finish()
         assert (sum(untold) > 6) is is_ahead
+
+
+def test_text_is_not_called_whole_by_a_grammar_that_is_ahead_of_it(
+    tiny_decoder: Decoder, tokenizer: BoundTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    num_asked = 0
+
+    def failing(*_: object, num_top: int) -> None:
+        nonlocal num_asked
+        num_asked += 1
+        if num_asked == 2:
+            raise RuntimeError(f"no {num_top} log probabilities")
+
+    monkeypatch.setattr("inference_node.taking.token_logprob", failing)
+    collector = Collector()
+    with capture_logs(), running_loop(Ahead(on_cpu(tiny_decoder)), tokenizer) as loop:
+        # Two tokens for one character: the first is held back until the sequence ends, when the second was not told.
+        loop.submit(new_sequence(tokenizer, collector, "Once", grammar="start: /[¤-¦]/", num_top_logprobs=0))
+        finish = collector.finish()
+    assert (finish.stop_cause, finish.accepting, num_asked) == ("engine_failed", False, 2)
+    told = [event for event in collector.events if isinstance(event, TokenEvent)]
+    assert [(event.text, event.accepting, len(event.token_ids)) for event in told] == [("", False, 1)]
