@@ -90,7 +90,11 @@ class Judge:
         """Whether one of the contract's own subschemas accepts the value. False where it cannot be judged."""
         try:
             return admits(self._evaluator, value, subschema)
-        except (UnjudgeableError, Unresolvable, UnknownType, RecursionError):
+        except (UnjudgeableError, Unresolvable, UnknownType):
+            return False
+        except BaseException as fault:
+            if not _is_too_deep(fault):
+                raise
             return False
 
     def judge_value(self, value: JsonValue) -> Verdict:
@@ -106,13 +110,23 @@ class Judge:
             return Unjudged(reason=UnjudgedReason.REFERENCE, message="a reference leads outside the contract")
         except UnknownType:
             return Unjudged(reason=UnjudgedReason.CONTRACT, message="the contract names a type that JSON has not")
-        except RecursionError:
+        except BaseException as fault:
+            if not _is_too_deep(fault):
+                raise
             return Unjudged(reason=UnjudgedReason.DEPTH, message="document and contract recurse too deep together")
         if error is None:
             return Valid()
         keyword = str(error.validator) if error.validator is not None else "false"
         message = error.message if error.validator is not None else "nothing is allowed here"
         return Invalid(pointer=_pointer(error.absolute_path), keyword=keyword, message=message)
+
+
+def _is_too_deep(fault: BaseException) -> bool:
+    """Where the last frame is taken inside of the native maps that references are looked up in, they make a panic of
+    the same, which is no Exception to Python. A look-up changes nothing in them."""
+    return isinstance(fault, RecursionError) or (
+        type(fault).__name__ == "PanicException" and RecursionError.__name__ in str(fault)
+    )
 
 
 def _pointer(path: Any) -> str:

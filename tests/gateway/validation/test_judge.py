@@ -203,6 +203,21 @@ def test_recursion_without_an_end_is_not_judged() -> None:
     assert verdict.reason is UnjudgedReason.DEPTH
 
 
+@pytest.mark.parametrize("num_frames", range(8))
+def test_wherever_the_last_frame_is_taken_it_is_recursion(num_frames: int) -> None:
+    """Also within what references are looked up in, which is no Python."""
+
+    def deeper(left: int) -> None:
+        if left:
+            return deeper(left - 1)
+        verdict = judged({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}}, "1")
+        assert isinstance(verdict, Unjudged)
+        assert verdict.reason is UnjudgedReason.DEPTH
+        return None
+
+    deeper(num_frames)
+
+
 def test_a_document_deeper_than_the_interpreter_follows_is_not_judged() -> None:
     judge = Judge.prepare('{"items": {"$ref": "#"}}', limits=DocumentLimits(max_nesting=400))
     assert isinstance(judge, Judge)
