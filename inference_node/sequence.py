@@ -171,11 +171,14 @@ class DecodingSequence:
         Ends early where the matcher breaks: call it again once that is repaired, and nothing is lost or taken twice.
         """
         while self.is_behind and not (self.matcher is not None and self.matcher.is_broken):
+            is_thinking = self.thought is not None
             if self.thought is not None and not self._owed:
                 self._owed.append((self.thought.owed()[0], None, True))
             ending = self._take_owed() if self._owed else self._ask_forced()
             if ending is not None:
                 return ending
+            if is_thinking and self.thought is None:
+                break  # nobody has looked whether a sibling's mask is under way on the answer's lexer
         return ending_by_grammar(self.matcher)
 
     def ending_by_mask(self) -> Ending | None:

@@ -143,7 +143,7 @@ def test_a_slow_mask_holds_up_nobody_else(tiny_decoder: Decoder, tokenizer: Boun
     slow, quick = Collector(), Collector()
     release = Event()
     with running_loop(on_cpu(tiny_decoder), tokenizer) as loop:
-        matcher = _SlowMatcher(Prototype.build(tokenizer, LIST, TENANT.engine).matcher(), release)
+        matcher = SlowMatcher(Prototype.build(tokenizer, LIST, TENANT.engine).matcher(), release)
         loop.submit(new_sequence(tokenizer, slow, "x", grammar=matcher))  # type: ignore[arg-type]
         assert matcher.is_filling.wait(30)
         loop.submit(new_sequence(tokenizer, quick, "x", grammar=OBJECT))
@@ -157,7 +157,7 @@ def test_rows_that_are_still_being_filled_are_not_given_away(tiny_decoder: Decod
     slow, second = Collector(), Collector()
     release = Event()
     with running_loop(on_cpu(tiny_decoder), tokenizer, max_sequences=1) as loop:
-        matcher = _SlowMatcher(Prototype.build(tokenizer, LIST, TENANT.engine).matcher(), release)
+        matcher = SlowMatcher(Prototype.build(tokenizer, LIST, TENANT.engine).matcher(), release)
         cancelled = new_sequence(tokenizer, slow, "x", grammar=matcher)  # type: ignore[arg-type]
         loop.submit(cancelled)
         assert matcher.is_filling.wait(30)
@@ -185,7 +185,7 @@ class _FaultyMatcher:
         raise RuntimeError("Already borrowed")
 
 
-class _SlowMatcher:
+class SlowMatcher:
     """A real matcher whose fills wait."""
 
     def __init__(self, inner: Any, release: Event) -> None:

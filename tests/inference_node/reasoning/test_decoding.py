@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -12,14 +13,18 @@ from compiler_pool.tokenizer import BoundTokenizer
 from inference_node.decoder import Decoder
 from inference_node.drafting.prompt_lookup import PromptLookup
 from inference_node.drafting.source import DraftWant
+from inference_node.grammar import Prototype
+from inference_node.matcher import GrammarMatcher
 from inference_node.model_runner import ModelRunner
 from inference_node.protocol import Finish, ReasoningReport, TokenEvent
 from inference_node.reasoning.span import ReasoningSpan
 from inference_node.sequence import DecodingSequence
 from inference_node.slices import Slice
 from inference_node.snapshots.restored_state import KeptKeysValues, RestoredState, SavedCounters
+from policy.limits import TENANT
 from tests.inference_node.loop_worlds import CHOICE, LIST, OBJECT
 from tests.inference_node.reasoning.worlds import markers
+from tests.inference_node.test_step_loop import SlowMatcher
 from tests.inference_node.worlds import Collector, new_sequence, on_cpu, running_loop
 
 OBJECT_TEXT = r'\{"name":"[a-z ]{1,12}","age":[1-9][0-9]{0,2}\}'
@@ -288,3 +293,37 @@ def test_a_sequence_that_is_cut_anywhere_in_its_thought_goes_on_as_it_would_have
         assert (before.text + later[0] + later[1]) == thought + answer
         assert (later[2].reasoning, later[2].usage) == (whole.reasoning, whole.usage)
         assert later[2].accepting is True
+
+
+@pytest.mark.parametrize("looks_ahead", [False, True])
+def test_the_end_of_a_thought_waits_for_no_siblings_mask(
+    scripted: Callable[..., Scripted], tokenizer: BoundTokenizer, monkeypatch: pytest.MonkeyPatch, *, looks_ahead: bool
+) -> None:
+    prototype, release = Prototype.build(tokenizer, LIST, TENANT.engine), Event()
+    slow, matcher = SlowMatcher(prototype.matcher(), release), prototype.matcher()
+    asked: list[bool] = []
+    forced_tokens = GrammarMatcher.forced_tokens
+
+    def noted(self: GrammarMatcher) -> list[int]:
+        if self is matcher:
+            asked.append(release.is_set())
+        return forced_tokens(self)
+
+    monkeypatch.setattr(GrammarMatcher, "forced_tokens", noted)
+    first, second = Collector(), Collector()
+    plain = new_sequence(tokenizer, second, PROMPT, grammar=matcher)
+    span = ReasoningSpan(markers(tokenizer), tokenizer, is_begun=True, budget_tokens=2)
+    sequence = DecodingSequence(replace(plain.request, span=span), tokenizer, second, context_tokens=512)
+    runner = scripted(b"a b c d e f g", looks_ahead=looks_ahead)
+    with running_loop(runner, tokenizer) as loop:
+        loop.submit(new_sequence(tokenizer, first, "x", grammar=slow))  # type: ignore[arg-type]  # behind a wrapper
+        assert slow.is_filling.wait(30)
+        loop.submit(sequence)
+        second.wait_for_tokens(3)
+        for _ in range(3):
+            loop.between_steps(lambda: None).result(timeout=30)
+        release.set()
+        assert told(second, sequence).finish.stop_cause in {"grammar_end", "max_tokens"}
+        first.finish()
+    assert asked
+    assert all(asked)
