@@ -88,5 +88,5 @@ def _go_on(running: Running) -> Ending | None:
     if sequence.is_behind:
         running.fill = None  # to be filled again once the matcher is repaired
     elif running.computed is not None and running.computed.position + 1 < len(sequence.token_ids):
-        running.computed, running.fill = None, None  # others are forced instead
+        running.computed, running.fill, running.drafts = None, None, ()  # others are forced instead
     return ending
