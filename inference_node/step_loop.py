@@ -261,8 +261,10 @@ class StepLoop:
         self._seating.wake()
 
     def _report_load(self) -> None:
+        with self._changed:  # whoever submits adds to the lines of the queue
+            num_waiting = len(self._seating.queue)
         self._metrics.set_load(
-            waiting=len(self._seating.queue),
+            waiting=num_waiting,
             running=len(self._seating.running),
             kv_tokens=sum(running.sequence.num_computed for running in self._seating.running),
         )

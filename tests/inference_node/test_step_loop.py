@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -9,11 +11,12 @@ from inference_node.bitmask_row import Bitmask
 from inference_node.decoder import Decoder
 from inference_node.ending import Ending
 from inference_node.errors import RefusedRequestError
+from inference_node.fair_queue import FairQueue
 from inference_node.grammar import Prototype
 from inference_node.protocol import TokenLogprob
 from policy.limits import TENANT
 from tests.inference_node.loop_worlds import LIST, OBJECT, Counting
-from tests.inference_node.worlds import Collector, eventually, new_sequence, on_cpu, running_loop
+from tests.inference_node.worlds import DEADLINE_SECONDS, Collector, eventually, new_sequence, on_cpu, running_loop
 
 
 def test_a_grammar_that_hits_a_limit_has_failed_and_its_neighbour_has_not(
@@ -200,3 +203,32 @@ class SlowMatcher:
         self.is_filling.set()
         assert self._release.wait(60)
         self._inner.fill_bitmask(row)
+
+
+def test_nobody_looks_at_the_queue_without_its_lock(
+    tiny_decoder: Decoder, tokenizer: BoundTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who submits adds to its lines from other threads: a look beside that once ended the whole loop."""
+    with running_loop(on_cpu(tiny_decoder), tokenizer, max_sequences=2) as loop:
+        changed, num_looks = loop._changed, [0]
+
+        def guarded(look: Callable[..., Any]) -> Callable[..., Any]:
+            def looked(*arguments: Any, **named: Any) -> Any:
+                num_looks[0] += 1
+                assert changed._is_owned(), look.__name__  # type: ignore[attr-defined]  # what a condition asks itself
+                return look(*arguments, **named)
+
+            return looked
+
+        for name in ("__len__", "__iter__", "refusal", "push", "peek", "pop", "remove", "left", "charge", "clear"):
+            monkeypatch.setattr(FairQueue, name, guarded(getattr(FairQueue, name)))
+        collectors = [Collector() for _ in range(5)]
+        for number, collector in enumerate(collectors):
+            loop.submit(
+                new_sequence(tokenizer, collector, "Once", partition=str(number), request_id=str(number), max_tokens=9)
+            )
+        assert loop.between_steps(partial(loop.find, "4")).result(DEADLINE_SECONDS) is not None
+        assert {collector.finish().stop_cause for collector in collectors} == {"max_tokens"}
+        assert loop.drain(timeout_seconds=DEADLINE_SECONDS)
+        assert loop.failure is None
+        assert num_looks[0] > 20

@@ -151,7 +151,11 @@ async def test_what_a_killed_gateway_held_is_never_given_again_and_its_places_ar
         async def is_served() -> bool:
             return statuses(await crowd([other.url], of_places, num_requests=1)) == {200: 1}
 
+        async def is_over() -> bool:
+            return bool((await usage(other.url, of_places))["running"] == 0)
+
         await until(is_served, seconds=60)
+        await until(is_over, seconds=60)  # the leases of the five end one after another
         spent = await usage(other.url, of_places)
         later = await crowd([other.url], of_requests, num_requests=5)
     assert (full[0].status_code, full[0].json()["error"]["limit_name"]) == (429, "concurrent_requests")
